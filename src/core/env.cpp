@@ -36,7 +36,7 @@ constexpr Entry entries[] = {
     {{"TILEWRIGHT_SHARE", "", "folder that holds wisdom/ and kernel/; empty: beside the library"},
      &Environment::share},
     {{"TILEWRIGHT_CACHE", "",
-      "folder for measured ceilings and compiled GPU kernels; empty: $XDG_CACHE_HOME or ~/.cache"},
+      "folder for compiled GPU kernels and logs of searches; empty: $XDG_CACHE_HOME or ~/.cache"},
      &Environment::cache},
     {{"TILEWRIGHT_CBLAS", "",
       "CBLAS library for matrices above the small sizes; none: do without; empty: the first one found"},
@@ -78,8 +78,7 @@ constexpr Entry entries[] = {
       "depth of the products that PBLAS makes of a larger one under libtilewright_scalapack, the same on "
       "all ranks: 1 to 1048576"}},
     {{"XDG_DATA_HOME", "", "absolute path that the user's wisdom lies in; empty: ~/.local/share"}},
-    {{"XDG_CACHE_HOME", "",
-      "absolute path that ceilings, logs and compiled kernels lie in; empty: ~/.cache"}},
+    {{"XDG_CACHE_HOME", "", "absolute path that logs and compiled kernels lie in; empty: ~/.cache"}},
     {{"HOME", "", "absolute path that stands for ~ in the two before; empty: nothing is kept"}},
     {{"OMP_NUM_THREADS", "",
       "how many threads a call has unless its options say; empty: OpenMP's default, the CPUs it may use"}},

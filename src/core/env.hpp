@@ -17,7 +17,7 @@ struct Environment {
   std::string notices;  // TILEWRIGHT_NOTICES: on (default), off: say when wisdom has no exact record
   std::string share;    // TILEWRIGHT_SHARE: folder that holds wisdom/; "" = beside the library
   std::string
-      cache;  // TILEWRIGHT_CACHE: measured ceilings, compiled kernels; "" = $XDG_CACHE_HOME or ~/.cache
+      cache;  // TILEWRIGHT_CACHE: compiled kernels, logs of searches; "" = $XDG_CACHE_HOME or ~/.cache
   std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
   std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: what else it is told, separated by spaces

@@ -2,8 +2,7 @@
 // what the machine allows at best.
 #include <algorithm>
 
-#include "gemm/kept_bound.hpp"
-#include "gemm/layout_costs.hpp"
+#include "gemm/kept.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
 
@@ -39,7 +38,7 @@ std::string bound_text(const GemmPlan::Impl& plan) {
 // When copying the batch to interleaved blocks would pay; the label is the sentence's first word.
 std::string conversion_text(const GemmPlan::Impl& plan) {
   const GemmProblem& p = plan.problem;
-  const auto costs = load_layout_costs(layout_costs_path(Environment::read()), plan.runner->device());
+  const auto costs = load_layout_costs(kept_path(Environment::read()), plan.runner->device());
   return explain_conversion(p, nearest_costs(costs, p));
 }
 

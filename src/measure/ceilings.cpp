@@ -2,8 +2,6 @@
 #include "measure/ceilings.hpp"
 
 #include <algorithm>
-#include <ctime>
-#include <string>
 #include <vector>
 
 #include "device/cpu.hpp"
@@ -104,15 +102,6 @@ Ceilings measure_ceilings(int threads, Arena& arena) {
   ceilings.l2_write = l2_gbytes(arena, false, threads);
   ceilings.time = time_now();
   return ceilings;
-}
-
-std::string time_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 }  // namespace tilewright

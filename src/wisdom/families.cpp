@@ -143,7 +143,7 @@ std::string architecture_of_all(const std::string& family) {
 
 std::int64_t vector_bytes(const std::string& architecture) {
   if (architecture == gpu) return 16;
-  return architecture == to_string(Isa::avx2) ? 32 : 64;
+  return architecture == "avx2" ? 32 : 64;  // to_string(Isa) asks for memory
 }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Keys, cells and distances.
+// Keys and distances.
 #include "wisdom/key.hpp"
 
 #include <algorithm>
@@ -31,37 +31,10 @@ double log_ratio(std::int64_t x, std::int64_t y) {
   return std::fabs(std::log(static_cast<double>(x) / static_cast<double>(y)));
 }
 
-// Rows beyond the last whole vector; interleaved kernels have none, their vectors lie along the problems.
-std::int64_t tail_rows(const GemmProblem& problem, std::int64_t bytes) {
-  if (is_interleaved(problem.layout)) return 0;
-  return problem.m % (bytes / size_bytes(problem.dtype));
-}
-
 // Whether columns lie apart, which no leading dimension (0) says of none.
 bool is_padded(const GemmProblem& p) { return p.lda > p.a_rows() || p.ldb > p.b_rows() || p.ldc > p.m; }
 constexpr int padded_bit = 32;
 constexpr std::int64_t some_padding = std::int64_t(1) << 30;  // of problems of which only that is known
-
-double coordinate(std::int64_t size) {
-  return std::log(static_cast<double>(std::max<std::int64_t>(1, size))) / cell_width;
-}
-
-// Bits of x at every third place; ln of 64-bit sizes over cell_width needs ten of them.
-std::int64_t spread_bits(std::int64_t x) {
-  x = (x | x << 16) & 0x030000ff;
-  x = (x | x << 8) & 0x0300f00f;
-  x = (x | x << 4) & 0x030c30c3;
-  return (x | x << 2) & 0x09249249;
-}
-
-// Orders the heap of cells: the nearest on top and, of equally near ones, the wider first.
-bool farther(const ShapeCell& x, const ShapeCell& y) {
-  return x.distance != y.distance ? x.distance > y.distance : x.level < y.level;
-}
-
-std::int64_t z_order(std::int64_t x, std::int64_t y, std::int64_t z) {
-  return spread_bits(x) | spread_bits(y) << 1 | spread_bits(z) << 2;
-}
 
 // Few problems want other blocks than many, which are one class: the power of ten below, up to 100,000.
 std::int64_t count_class(std::int64_t count) {
@@ -151,6 +124,11 @@ bool is_exact(const GemmProblem& x, const GemmProblem& y) {
          x.residency == y.residency && (x.layout != Layout::block_interleaved || x.block == y.block);
 }
 
+std::int64_t tail_rows(const GemmProblem& problem, const std::string& architecture) {
+  if (is_interleaved(problem.layout)) return 0;
+  return problem.m % (vector_bytes(architecture) / size_bytes(problem.dtype));
+}
+
 bool fills_alike(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture) {
   if (wanted.layout != Layout::block_interleaved || wanted.block == known.block) return true;
   const auto whole = [vector = vector_bytes(architecture)](const GemmProblem& p) {
@@ -164,9 +142,8 @@ double shape_distance(const GemmProblem& x, const GemmProblem& y) {
 }
 
 double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture) {
-  const std::int64_t bytes = vector_bytes(architecture);
   double sum = 0;
-  if (tail_rows(wanted, bytes) != tail_rows(known, bytes)) sum += tail_penalty;
+  if (tail_rows(wanted, architecture) != tail_rows(known, architecture)) sum += tail_penalty;
   if (wanted.residency != known.residency) sum += relaxed_penalty;
   if (wanted.beta != known.beta) sum += relaxed_penalty;
   if (wanted.layout != known.layout) sum += relaxed_penalty;
@@ -191,69 +168,6 @@ double device_penalty(const std::string& wanted, const std::string& known) {
   if (wanted == known) return 0;
   if (is_same_device(wanted, known)) return preference_penalty;
   return wanted.substr(0, wanted.find(' ')) == known.substr(0, known.find(' ')) ? 0 : other_maker_penalty;
-}
-
-std::int64_t cell_number(const GemmProblem& p) {
-  return z_order(std::int64_t(coordinate(p.m)), std::int64_t(coordinate(p.n)), std::int64_t(coordinate(p.k)));
-}
-
-std::int64_t ShapeCell::first() const {
-  return z_order(index[0] << level, index[1] << level, index[2] << level);
-}
-
-CellsByDistance::CellsByDistance(const GemmProblem& p, const ShapeExtent& extent)
-    : at_{coordinate(p.m), coordinate(p.n), coordinate(p.k)},
-      low_{coordinate(extent.low[0]), coordinate(extent.low[1]), coordinate(extent.low[2])},
-      high_{coordinate(extent.high[0]), coordinate(extent.high[1]), coordinate(extent.high[2])} {
-  // Two widths of the widest level hold everything within the radius along each axis.
-  constexpr int widest = cell_levels - 1;
-  const double reach = std::ldexp(0.5, widest);
-  std::array<std::int64_t, 3> low{}, high{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    low[axis] = std::int64_t(std::max(0.0, at_[axis] - reach)) >> widest;
-    high[axis] = std::int64_t(at_[axis] + reach) >> widest;
-  }
-  for (std::int64_t x = low[0]; x <= high[0]; ++x)
-    for (std::int64_t y = low[1]; y <= high[1]; ++y)
-      for (std::int64_t z = low[2]; z <= high[2]; ++z) add({x, y, z}, widest);
-}
-
-std::optional<ShapeCell> CellsByDistance::next(double limit) {
-  if (heap_.empty() || heap_.front().distance > limit) return std::nullopt;
-  std::pop_heap(heap_.begin(), heap_.end(), farther);
-  const ShapeCell nearest = heap_.back();
-  heap_.pop_back();
-  return nearest;
-}
-
-void CellsByDistance::split(const ShapeCell& cell) {
-  for (std::int64_t part = 0; part < 8; ++part)
-    add({2 * cell.index[0] + (part & 1), 2 * cell.index[1] + (part >> 1 & 1),
-         2 * cell.index[2] + (part >> 2)},
-        cell.level - 1);
-}
-
-std::int64_t CellsByDistance::nearest_number(const ShapeCell& cell) const {
-  std::array<std::int64_t, 3> nearest{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t first = cell.index[axis] << cell.level;
-    const std::int64_t last = first + (std::int64_t(1) << cell.level) - 1;
-    const double inside = std::clamp(at_[axis], low_[axis], high_[axis]);
-    nearest[axis] = std::clamp(std::int64_t(inside), first, last);
-  }
-  return z_order(nearest[0], nearest[1], nearest[2]);
-}
-
-void CellsByDistance::add(const std::array<std::int64_t, 3>& index, int level) {
-  ShapeCell cell{index, level, 0};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double low = std::max(double(index[axis] << level), low_[axis]);
-    const double high = std::min(double((index[axis] + 1) << level), high_[axis]);
-    if (low > high) return;
-    cell.distance += std::max({0.0, low - at_[axis], at_[axis] - high}) * cell_width;
-  }
-  heap_.push_back(cell);
-  std::push_heap(heap_.begin(), heap_.end(), farther);
 }
 
 }  // namespace tilewright

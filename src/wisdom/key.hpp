@@ -4,11 +4,9 @@
 // of other operations are told apart by the text of their problem.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/problem.hpp"
 
@@ -52,6 +50,9 @@ void unpack_traits(std::int64_t traits, GemmProblem& problem);
 // Whether two problems that share a kind_key share their exact_key.
 bool is_exact(const GemmProblem& x, const GemmProblem& y);
 
+// Rows beyond the last whole vector; interleaved kernels have none, their vectors lie along the problems.
+std::int64_t tail_rows(const GemmProblem& problem, const std::string& architecture);
+
 // Whether blocks of problems fill vectors alike. What is best where they fill whole ones was measured up to
 // eight times slower where they fill none, so that such records say nothing of each other.
 bool fills_alike(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture);
@@ -73,45 +74,5 @@ bool is_same_device(const std::string& wanted, const std::string& known);
 // Likewise added for a device of another maker, whose caches and ports differ more than those of a sibling,
 // and a little for a name that is less than the wanted one.
 double device_penalty(const std::string& wanted, const std::string& known);
-
-// Shapes lie in cells: cubes of (ln m, ln n, ln k), numbered along a Z-order curve, so that the eight cells
-// of a level that make one of the next level are one range of numbers.
-inline constexpr int cell_levels = 6;
-inline constexpr double cell_width = 2 * shape_radius / (1 << (cell_levels - 1));  // of level 0
-std::int64_t cell_number(const GemmProblem& problem);
-
-struct ShapeCell {
-  std::array<std::int64_t, 3> index{};  // in widths of its level
-  int level = 0;
-  double distance = 0;  // of what is nearest to the problem in it
-
-  // The numbers of the cells of level 0 in it.
-  std::int64_t first() const;
-  std::int64_t last() const { return first() + (std::int64_t(1) << (3 * level)) - 1; }
-};
-
-// The smallest and the largest m, n and k of what is searched.
-struct ShapeExtent {
-  std::array<std::int64_t, 3> low, high;
-};
-
-// Hands out the cells around a problem that reach into the extent, the nearest first, beginning with the
-// widest ones, which reach as far as shape_radius. How near a cell is, is said of its part within the extent.
-class CellsByDistance {
- public:
-  CellsByDistance(const GemmProblem& problem, const ShapeExtent& extent);
-  // The nearest cell that has not been handed out; nullopt when none is nearer than `limit`.
-  std::optional<ShapeCell> next(double limit);
-  // Has the eight cells within this one handed out as well.
-  void split(const ShapeCell& cell);
-  // The number of the cell of level 0 that is nearest to the problem within `cell` and the extent.
-  std::int64_t nearest_number(const ShapeCell& cell) const;
-
- private:
-  void add(const std::array<std::int64_t, 3>& index, int level);
-
-  std::array<double, 3> at_, low_, high_;  // the problem's place and the extent, in widths of level 0
-  std::vector<ShapeCell> heap_;
-};
 
 }  // namespace tilewright

@@ -1,24 +1,18 @@
-// The scan of a file of JSON lines, its groups, and the two hash indexes of each.
+// The scan of a file of JSON lines, its groups, and the index of each kind.
 #include "wisdom/lines.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
-
-struct Entry {
-  std::int64_t number = 0;  // of the line, from 1
-  std::size_t begin = 0;    // in the file
-  std::size_t size = 0;
-  WisdomQuery key;
-};
 
 // As string_view::find, which compares at each quote of the line, of which there are many.
 std::size_t find_text(std::string_view line, std::string_view wanted, std::size_t from = 0) {
@@ -120,16 +114,10 @@ struct WisdomLines::Impl {
   }
 
   template <class Visit>
-  void each_line(Visit&& visit) const {
-    std::int64_t number = 0;
-    for (std::size_t begin = 0; begin < content.size();) {
-      ++number;
-      const std::size_t end = std::min(content.find('\n', begin), content.size());
-      std::string_view line = std::string_view(content).substr(begin, end - begin);
-      const std::size_t last = line.find_last_not_of(" \t\r");
-      if (last != std::string_view::npos) visit(number, begin, line.substr(0, last + 1));
-      begin = end + 1;
-    }
+  void each_line(Visit&& visit) {
+    load();
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (!lines[i].empty()) visit(std::int64_t(i) + 1, lines[i]);
   }
 
   // What `record_of` makes of a line: a record or a model, with its place, or nothing.
@@ -148,7 +136,7 @@ struct WisdomLines::Impl {
   }
 
   void load() {
-    if (!content.empty()) return;
+    if (!lines.empty()) return;
     std::ifstream stream(path, std::ios::binary | std::ios::ate);
     const auto size = stream.tellg();
     if (size <= 0) return;
@@ -156,46 +144,50 @@ struct WisdomLines::Impl {
     stream.seekg(0);
     if (!stream.read(content.data(), size))
       content.resize(std::size_t(std::max<std::streamsize>(0, stream.gcount())));
+    for (std::size_t begin = 0; begin < content.size();) {
+      const std::size_t end = std::min(content.find('\n', begin), content.size());
+      const std::string_view line = std::string_view(content).substr(begin, end - begin);
+      lines.push_back(line.substr(0, line.find_last_not_of(" \t\r") + 1));
+      begin = end + 1;
+    }
   }
 
   // Sorts lines into groups. Throws for every call that meets a malformed line: a failed read is not taken
   // for an empty file later.
   void sort() {
     if (sorted) return;
-    load();
-    groups.clear(), entries.clear(), by_exact.clear(), by_kind.clear();
-    each_line([&](std::int64_t number, std::size_t begin, std::string_view line) {
-      const Entry entry{number, begin, line.size(), {}};
+    groups.clear(), indexes.clear();
+    each_line([&](std::int64_t number, std::string_view line) {
       const auto texts = texts_of(line);
       const std::string group = texts ? group_of(*texts) : "";
       if (group.empty())
-        index(entry);
+        index(number, line);
       else
-        groups[group].push_back(entry);
+        groups[group].push_back(number);
     });
     sorted = true;
   }
 
   // Indexes the lines that may answer.
-  void index(const WisdomQuery& query) {
+  std::shared_ptr<ShapeIndex> shapes(const WisdomQuery& query) {
     sort();
-    const auto group = groups.find(group_of(query));
-    if (group == groups.end()) return;
-    for (const Entry& entry : group->second) index(entry);
-    groups.erase(group);
+    if (const auto group = groups.find(group_of(query)); group != groups.end()) {
+      for (const std::int64_t number : group->second) index(number, lines[std::size_t(number - 1)]);
+      groups.erase(group);
+    }
+    const auto known = indexes.find(key_of(query));
+    if (known == indexes.end()) return nullptr;
+    if (!std::exchange(known->second.is_built, true)) known->second.shapes->build();
+    return known->second.shapes;
   }
 
-  void index(Entry entry) {
-    const std::string_view line = text_of(entry);
+  void index(std::int64_t number, std::string_view line) {
     const auto texts = texts_of(line);
-    if ((!texts || !scan(line, *texts, entry.key)) && !parse_key(entry.number, line, entry.key)) return;
-    by_exact[exact_key(entry.key)].push_back(entry.number);
-    by_kind[kind_key(entry.key)].push_back(entry.number);
-    entries.insert_or_assign(entry.number, std::move(entry));
-  }
-
-  std::string_view text_of(const Entry& entry) const {
-    return std::string_view(content).substr(entry.begin, entry.size);
+    WisdomQuery known;
+    if ((!texts || !scan(line, *texts, known)) && !parse_key(number, line, known)) return;
+    auto& of_kind = indexes[key_of(known)];
+    if (of_kind.shapes == nullptr) of_kind.shapes = std::make_shared<ShapeIndex>(known.architecture);
+    of_kind.shapes->add(known.device, known.problem, number);
   }
 
   bool parse_key(std::int64_t number, std::string_view line, WisdomQuery& key) const {
@@ -208,14 +200,19 @@ struct WisdomLines::Impl {
     return query.has_value();
   }
 
-  using Index = std::unordered_map<std::string, std::vector<std::int64_t>>;  // numbers
+  static std::string key_of(const WisdomQuery& query) { return kind_key(query) + ' ' + query.objective; }
+
+  struct OfKind {
+    std::shared_ptr<ShapeIndex> shapes;
+    bool is_built = false;  // of all its lines, which are in one group or in none
+  };
 
   std::string path;
   std::string content;
+  std::vector<std::string_view> lines;  // of the content, the blank ones too
   bool sorted = false;
-  std::unordered_map<std::string, std::vector<Entry>> groups;  // not indexed yet
-  std::unordered_map<std::int64_t, Entry> entries;             // by number
-  Index by_exact, by_kind;
+  std::unordered_map<std::string, std::vector<std::int64_t>> groups;  // numbers, not indexed yet
+  std::unordered_map<std::string, OfKind> indexes;
 };
 
 WisdomLines::WisdomLines(std::string path) : impl_(std::make_unique<Impl>(std::move(path))) {}
@@ -223,55 +220,29 @@ WisdomLines::~WisdomLines() = default;
 
 const std::string& WisdomLines::path() const { return impl_->path; }
 
-std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomStage stage) {
-  impl_->index(query);
-  const bool near = stage == WisdomStage::near_shape || stage == WisdomStage::near_elsewhere;
-  const bool elsewhere = stage == WisdomStage::exact_elsewhere || stage == WisdomStage::near_elsewhere;
-  const Impl::Index& index = near ? impl_->by_kind : impl_->by_exact;
-  const auto at = index.find((near ? kind_key : exact_key)(query));
-  std::vector<WisdomFinding> found;
-  if (at == index.end()) return found;
-  for (const std::int64_t number : at->second) {
-    const WisdomQuery& known = impl_->entries.at(number).key;
-    if (is_same_device(query.device, known.device) == elsewhere || known.objective != query.objective)
-      continue;
-    const double distance = shape_distance(query.problem, known.problem);
-    if (near && (distance > shape_radius || is_exact(query.problem, known.problem) ||
-                 !fills_alike(query.problem, known.problem, query.architecture)))
-      continue;
-    found.push_back({distance + trait_penalty(query.problem, known.problem, query.architecture) +
-                         device_penalty(query.device, known.device),
-                     number});
-  }
-  return found;
-}
+std::shared_ptr<ShapeIndex> WisdomLines::shapes(const WisdomQuery& query) { return impl_->shapes(query); }
 
-std::optional<WisdomConfig> WisdomLines::fetch(std::int64_t record) {
-  const Entry& entry = impl_->entries.at(record);
-  auto parsed = impl_->parse(entry.number, impl_->text_of(entry));
-  if (!parsed) impl_->malformed(entry.number, "it is no record");
-  return WisdomConfig{std::move(parsed->config), std::move(parsed->source), parsed->recorded(),
-                      std::move(parsed->problem), std::move(parsed->device)};
+std::optional<WisdomRecord> WisdomLines::fetch(std::int64_t number) {
+  auto record = impl_->parse(number, impl_->lines.at(std::size_t(number - 1)));
+  if (!record) impl_->malformed(number, "it is no record");
+  return record;
 }
 
 void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {
-  impl_->load();
-  impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
+  impl_->each_line([&](std::int64_t number, std::string_view line) {
     if (const auto record = impl_->parse(number, line)) visit(*record);
   });
 }
 
 void WisdomLines::each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) {
-  impl_->load();
-  impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
+  impl_->each_line([&](std::int64_t number, std::string_view line) {
     if (const auto named = plain_text(line, "\"family\""); named && *named != family) return;
     if (const auto record = impl_->parse(number, line); record && record->family == family) visit(*record);
   });
 }
 
 void WisdomLines::each_model(const std::function<void(const FittedModel&)>& visit) {
-  impl_->load();
-  impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
+  impl_->each_line([&](std::int64_t number, std::string_view line) {
     if (find_text(line, "\"model\"") == std::string_view::npos) return;
     if (const auto model = impl_->parse_with(model_of_line, number, line)) visit(*model);
   });

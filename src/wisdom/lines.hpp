@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "wisdom/source.hpp"
 
@@ -20,8 +19,8 @@ class WisdomLines : public WisdomSource {
   ~WisdomLines() override;
 
   const std::string& path() const override;
-  std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
-  std::optional<WisdomConfig> fetch(std::int64_t record) override;
+  std::shared_ptr<ShapeIndex> shapes(const WisdomQuery& query) override;
+  std::optional<WisdomRecord> fetch(std::int64_t number) override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
   void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override;
   void each_model(const std::function<void(const FittedModel&)>& visit) override;

@@ -21,8 +21,8 @@ std::optional<FittedModel> model_of_line(const nlohmann::json& line) {
 nlohmann::json to_json(const FittedModel& model) { return line_of(model); }
 
 std::string identity_of(const FittedModel& m) {
-  return fmt::format("model|{}|{}|{}|{}|{}|{}|{}", m.model, m.operation, m.device, m.driver, m.library,
-                     m.library_version, m.dtype);
+  return fmt::format("model|{}|{}|{}|{}|{}|{}|{}|{}", m.model, m.operation, m.device, m.driver, m.library,
+                     m.library_version, m.dtype, m.variant);
 }
 
 bool is_stale(const FittedModel& model) {

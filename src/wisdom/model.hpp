@@ -15,6 +15,7 @@ struct FittedModel {
   std::string driver;
   std::string library, library_version;  // that was measured, where it is not ours
   std::string dtype;                     // "": of all types
+  std::string variant;                   // tells models of one name apart that are kept beside each other
   nlohmann::json coefficients;           // by name
   std::optional<double> residual;        // root of the mean square of relative errors
   std::optional<double> r_squared;
@@ -37,10 +38,11 @@ struct FieldList<FittedModel> {
       column("device", &F::device, required), column("architecture", &F::architecture, if_known),
       column("driver", &F::driver, if_known), column("library", &F::library, if_known),
       column("library_version", &F::library_version, if_known), column("dtype", &F::dtype, if_known),
-      column("coefficients", &F::coefficients, required), column("residual", &F::residual, if_known),
-      column("r_squared", &F::r_squared, if_known), column("spread", &F::spread, if_known),
-      column("samples", &F::samples), column("source_hash", &F::source_hash, if_known),
-      column("time", &F::time), column("command", &F::command, if_known));
+      column("variant", &F::variant, if_known), column("coefficients", &F::coefficients, required),
+      column("residual", &F::residual, if_known), column("r_squared", &F::r_squared, if_known),
+      column("spread", &F::spread, if_known), column("samples", &F::samples),
+      column("source_hash", &F::source_hash, if_known), column("time", &F::time),
+      column("command", &F::command, if_known));
 };
 
 // The model that a line with the key "model" stands for; nullopt for other lines. Throws Error naming the key

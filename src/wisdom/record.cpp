@@ -1,12 +1,11 @@
 // Records read from and written to JSON, and the order in which they are believed.
 #include "wisdom/record.hpp"
 
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <tuple>
 
+#include "core/date.hpp"
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "wisdom/families.hpp"
@@ -25,8 +24,15 @@ double uncertainty(const WisdomRecord& record) {
   return std::round(std::log2(spread / record.seconds / std::sqrt(double(record.samples))));
 }
 
-// What no measurement gives is as wrong as a value of another type.
-void check_values(const WisdomRecord& r) {
+}  // namespace
+
+nlohmann::json parse_line(const std::string& line) {
+  nlohmann::json object = parse_json(line, "record");
+  if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
+  return object;
+}
+
+void check(const WisdomRecord& r) {
   using columns::require_measured;
   require_measured("seconds", r.seconds), require_measured("seconds_low", r.seconds_low);
   require_measured("seconds_high", r.seconds_high), require_measured("samples", r.samples);
@@ -37,14 +43,9 @@ void check_values(const WisdomRecord& r) {
   if (r.verdict != "passed" && r.verdict != "failed")
     throw Error(ErrorCode::invalid_argument, "verdict",
                 fmt::format("verdict = '{}' is neither passed nor failed", r.verdict));
-}
-
-}  // namespace
-
-nlohmann::json parse_line(const std::string& line) {
-  nlohmann::json object = parse_json(line, "record");
-  if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
-  return object;
+  if (!is_known_family(r.family)) return;
+  if (r.problem.find(':') == std::string::npos) (void)parse_problem(r.problem);  // says what is wrong
+  if (subject_of(r.problem).operation == operation_of(r.family)) check_config(r.family, r.config);
 }
 
 std::optional<WisdomRecord> record_of_line(nlohmann::json line) {
@@ -59,11 +60,7 @@ std::optional<WisdomRecord> record_of_line(nlohmann::json line) {
   if (!family.empty() && !problem.empty() && !is_known_family(family) && !names_operation)
     return std::nullopt;
   auto record = from_line<WisdomRecord>(std::move(line));
-  check_values(record);
-  if (is_known_family(family)) {
-    if (!names_operation) (void)parse_problem(problem);  // says what is wrong
-    if (subject_of(problem).operation == operation_of(family)) check_config(family, record.config);
-  }
+  check(record);
   record.source_hash = renamed_source_hash(family, record.source_hash);
   return record;
 }
@@ -106,12 +103,8 @@ std::string RecordedTime::quality() const {
 }
 
 bool is_later(const std::string& date, const std::string& than) {
-  std::array<char, 32> now{};
-  const std::time_t seconds = std::time(nullptr);
-  std::tm fields{};
-  gmtime_r(&seconds, &fields);
-  std::strftime(now.data(), now.size(), "%Y-%m-%dT%H:%M:%SZ", &fields);
-  const auto known = [&](const std::string& one) { return one > now.data() ? std::string() : one; };
+  const std::string now = time_now();
+  const auto known = [&](const std::string& one) { return one > now ? std::string() : one; };
   return known(date) > known(than);
 }
 

@@ -16,7 +16,7 @@ struct RecordedTime {
   std::int64_t samples = 0;
   std::optional<double> default_seconds;  // of the rule-of-thumb config in the same run
   std::string objective = "time";         // that the config was searched for
-  std::optional<double> energy_j;         // per problem
+  std::optional<double> energy_j;         // per problem, where the objective asked for it
 
   // Whether there are samples enough for a spread that means something.
   bool well_measured() const;
@@ -26,7 +26,7 @@ struct RecordedTime {
   std::string quality() const;
 };
 
-struct WisdomRecord {
+struct WisdomRecord : RecordedTime {
   std::string family;
   std::string problem;    // canonical text, as it was measured, with its math mode where that is not full
   nlohmann::json config;  // fields by name
@@ -34,15 +34,8 @@ struct WisdomRecord {
   std::string driver;     // "" where there is none
   std::string source_hash;
   std::string compiler;
-  std::string objective = "time";
-  double seconds = 0;  // robust centre per problem
-  double seconds_low = 0;
-  double seconds_high = 0;
-  std::int64_t samples = 0;
-  std::optional<double> default_seconds;  // of the rule-of-thumb config in the same run
   std::optional<std::int64_t> candidates;
   std::optional<double> error, error_bound;  // against the reference, as the gate saw it
-  std::optional<double> energy_j;            // per problem, where the objective asked for it
   nlohmann::json metrics;                    // what the observers saw: clocks, temperature, whose energy
   std::string verdict = "passed";  // of the numerics gate; any other is kept as a warning and never looked up
   std::string reason;              // of a verdict that is not "passed"
@@ -52,9 +45,7 @@ struct WisdomRecord {
   bool dropped = false;            // from lookups, by a source that believes only records of current kernels
 
   bool passed() const { return verdict == "passed"; }
-  RecordedTime recorded() const {
-    return {seconds, seconds_low, seconds_high, samples, default_seconds, objective, energy_j};
-  }
+  const RecordedTime& recorded() const { return *this; }
 };
 
 template <>
@@ -77,6 +68,10 @@ struct FieldList<WisdomRecord> {
 // A line of a file; throws Error where it is no JSON object.
 nlohmann::json parse_line(const std::string& line);
 
+// What no measurement gives is as wrong as a value of another type: throws Error naming the field, also where
+// the problem or the config is none of its family.
+void check(const WisdomRecord& record);
+
 // The record that a line stands for; nullopt for the header or summary of a recorded run, for a model, and
 // for what names no operation. Problems of operations and families that this build lacks are kept as they
 // are. Throws Error naming the key that is wrong.
@@ -90,6 +85,9 @@ std::optional<WisdomQuery> query_of(const WisdomRecord& record);
 
 // Of two dates, whether the first is later; one that is yet to come is a wrong clock's and earlier than all.
 bool is_later(const std::string& date, const std::string& than);
+
+// What two records must share for only one of them to be kept.
+std::string identity_of(const WisdomRecord& record);
 
 // True when the kernels of the record's family have changed since, or are not known here: what was measured
 // then says nothing about the kernels of now.

@@ -16,7 +16,6 @@ RowKeys row_keys(const WisdomRecord& record) {
     keys.exact = exact_key(*query);
     keys.kind = kind_key(*query);
     keys.variant = variant_key(keys.problem);
-    keys.cell = cell_number(keys.problem);
   } else if (is_known_family(record.family) && !is_keyed(record.family)) {
     keys.exact = fmt::format("{} {}", record.family, record.problem);
   } else {
@@ -35,19 +34,14 @@ std::string identity_of(const WisdomRecord& record) {
 
 RowWriter::RowWriter(const sqlite::Connection& connection, const std::string& path)
     : add_kind_(connection.handle(), path,
-                "INSERT INTO kinds (kind_key, objective, source_hash, device, m_low, m_high, n_low, "
-                "n_high, k_low, "
-                "k_high) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6, ?7, ?7) ON CONFLICT DO UPDATE SET "
-                "m_low = min(m_low, ?5), m_high = max(m_high, ?5), n_low = min(n_low, ?6), "
-                "n_high = max(n_high, ?6), k_low = min(k_low, ?7), k_high = max(k_high, ?7) "
-                "WHERE ?5 NOT BETWEEN m_low AND m_high OR ?6 NOT BETWEEN n_low AND n_high OR "
-                "?7 NOT BETWEEN k_low AND k_high"),
+                "INSERT OR IGNORE INTO kinds (kind_key, objective, source_hash, device) VALUES (?1, ?2, ?3, "
+                "?4)"),
       kind_(connection.handle(), path,
             "SELECT id FROM kinds WHERE kind_key = ?1 AND objective = ?2 AND source_hash = ?3 AND device = "
             "?4"),
       insert_(connection.handle(), path,
-              fmt::format("INSERT OR REPLACE INTO records ({}, exact_key, variant_key, kind, cell, m, n, k, "
-                          "block, traits) VALUES ({}, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+              fmt::format("INSERT OR REPLACE INTO records ({}, exact_key, variant_key, kind, m, n, k, "
+                          "block, traits) VALUES ({}, ?, ?, ?, ?, ?, ?, ?, ?)",
                           column_names<WisdomRecord>(), column_places<WisdomRecord>())),
       insert_model_(connection.handle(), path,
                     fmt::format("INSERT OR REPLACE INTO models ({}, identity) VALUES ({}, ?)",
@@ -56,8 +50,8 @@ RowWriter::RowWriter(const sqlite::Connection& connection, const std::string& pa
 void RowWriter::write(const WisdomRecord& record, const RowKeys& keys) {
   const std::int64_t kind = kind_of(record, keys);
   const GemmProblem& p = keys.problem;
-  insert_.bind_from(bind_columns(insert_, record), keys.exact, keys.variant, kind, keys.cell, p.m, p.n, p.k,
-                    p.block, packed_traits(p));
+  insert_.bind_from(bind_columns(insert_, record), keys.exact, keys.variant, kind, p.m, p.n, p.k, p.block,
+                    packed_traits(p));
   insert_.step();
   insert_.reset();
 }
@@ -71,8 +65,7 @@ void RowWriter::write(const FittedModel& model) {
 
 std::int64_t RowWriter::kind_of(const WisdomRecord& r, const RowKeys& keys) {
   if (!r.passed()) return 0;
-  const GemmProblem& p = keys.problem;
-  add_kind_.with(keys.kind, r.objective, r.source_hash, r.device, p.m, p.n, p.k);
+  add_kind_.with(keys.kind, r.objective, r.source_hash, r.device);
   add_kind_.step();
   add_kind_.reset();
   kind_.with(keys.kind, r.objective, r.source_hash, r.device).step();

@@ -1,5 +1,5 @@
 // A record and a model as rows of the database: the keys computed from them, and the statements that read and
-// write them. Their columns are the fields of columns.hpp; searching among rows is store.cpp's.
+// write them. Their columns are the fields of columns.hpp.
 #pragma once
 
 #include <cmath>
@@ -16,12 +16,8 @@ namespace tilewright {
 struct RowKeys {
   std::string exact, variant, kind;
   GemmProblem problem;
-  std::int64_t cell = 0;
 };
 RowKeys row_keys(const WisdomRecord& record);
-
-// What two records must share for only one of them to be kept.
-std::string identity_of(const WisdomRecord& record);
 
 // A number that no measurement gives counts as not measured. R^2 of a model may be below zero.
 template <class S>

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/input/printable.hpp"
 #include "tilewright/types.hpp"
 #include "wisdom/families.hpp"
-#include "wisdom/model.hpp"
+#include "wisdom/rows.hpp"
 
 namespace tilewright {
 namespace {
@@ -19,9 +20,8 @@ using sqlite::Connection;
 using sqlite::Statement;
 
 // One record per identity: the keys of key.hpp, objective and device. exact_key and what follows it are
-// computed from the other columns. The second index answers the search for near shapes by itself; it has a
-// number for what all neighbours share (0: failed, never found), so that many of its entries lie on one page;
-// a kind has the smallest and largest sizes of its records, beyond which none is looked for.
+// computed from the other columns. What lookups search is read from the second index alone; it has a number
+// for what all of it shares (0: failed, never found), so that many of its entries lie on one page.
 struct Part {
   const char *type, *name, *table;
   std::string sql;
@@ -30,14 +30,12 @@ std::vector<Part> parts() {
   return {{"table", "kinds", "kinds", R"(CREATE TABLE kinds (
   id INTEGER PRIMARY KEY,
   kind_key TEXT NOT NULL, objective TEXT NOT NULL, source_hash TEXT NOT NULL, device TEXT NOT NULL,
-  m_low INTEGER NOT NULL, m_high INTEGER NOT NULL, n_low INTEGER NOT NULL, n_high INTEGER NOT NULL,
-  k_low INTEGER NOT NULL, k_high INTEGER NOT NULL,
   UNIQUE (kind_key, objective, source_hash, device)
 ))"},
           {"table", "records", "records",
            fmt::format(R"(CREATE TABLE records (
   id INTEGER PRIMARY KEY AUTOINCREMENT, {},
-  exact_key TEXT NOT NULL, variant_key TEXT NOT NULL, kind INTEGER NOT NULL, cell INTEGER NOT NULL,
+  exact_key TEXT NOT NULL, variant_key TEXT NOT NULL, kind INTEGER NOT NULL,
   m INTEGER NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL, block INTEGER NOT NULL, traits INTEGER NOT NULL
 ))",
                        column_definitions<WisdomRecord>())},
@@ -49,8 +47,8 @@ std::vector<Part> parts() {
                        column_definitions<FittedModel>())},
           {"index", "records_by_identity", "records",
            "CREATE UNIQUE INDEX records_by_identity ON records (exact_key, objective, device, variant_key)"},
-          {"index", "records_by_cell", "records",
-           "CREATE INDEX records_by_cell ON records (kind, cell, m, n, k, block, traits)"}};
+          {"index", "records_by_kind", "records",
+           "CREATE INDEX records_by_kind ON records (kind, m, n, k, block, traits)"}};
 }
 
 [[noreturn]] void refuse(const Connection& connection, const std::string& reason) {
@@ -97,22 +95,39 @@ void require_parts(Connection& connection, bool is_current) {
 
 // Of an older version nothing but plain columns is read.
 void require_plain_columns(Connection& connection) {
-  if (connection.integer("SELECT count(*) FROM pragma_table_xinfo('records') WHERE hidden <> 0") > 0)
-    refuse(connection, "its table 'records' has computed columns");
+  for (const char* table : {"records", "models"})
+    if (connection.integer(
+            fmt::format("SELECT count(*) FROM pragma_table_xinfo('{}') WHERE hidden <> 0", table)) > 0)
+      refuse(connection, fmt::format("its table '{}' has computed columns", table));
+}
+
+// All that a file of an older version holds.
+struct Contents {
+  std::vector<WisdomRecord> records;
+  std::vector<FittedModel> models;
+};
+
+template <class S>
+std::vector<S> rows_of(Connection& connection, const char* sql) {
+  Statement rows(connection.handle(), connection.path(), sql);
+  const RowReader<S> reader(rows);
+  std::vector<S> all;
+  while (rows.step()) all.push_back(reader.read());
+  return all;
 }
 
 // Versions before the third kept some of today's columns among the other keys of the line, and those before
-// the fifth had the hashes of then.
-std::vector<WisdomRecord> records_of_any_version(Connection& connection) {
-  Statement rows(connection.handle(), connection.path(), "SELECT * FROM records ORDER BY id");
-  const RowReader<WisdomRecord> reader(rows);
-  std::vector<WisdomRecord> records;
-  while (rows.step()) {
-    WisdomRecord& record = records.emplace_back(reader.read());
+// the fifth had the hashes of then, and no models.
+Contents contents_of(Connection& connection) {
+  Contents all;
+  all.records = rows_of<WisdomRecord>(connection, "SELECT * FROM records ORDER BY id");
+  for (WisdomRecord& record : all.records) {
     take_fields(record.extra, record);
     record.source_hash = renamed_source_hash(record.family, record.source_hash);
   }
-  return records;
+  if (connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'models'") > 0)
+    all.models = rows_of<FittedModel>(connection, "SELECT * FROM models ORDER BY id");
+  return all;
 }
 
 void set_version(Connection& connection) {
@@ -120,19 +135,37 @@ void set_version(Connection& connection) {
   connection.execute(fmt::format("PRAGMA user_version = {}", wisdom_schema_version));
 }
 
+// Writes rows anew. Of records that were two until keys changed the better one stays.
+class Keeper {
+ public:
+  explicit Keeper(const Connection& connection) : writer_(connection, connection.path()) {}
+  void keep(const WisdomRecord& record) {
+    const auto [at, is_new] = kept_.try_emplace(identity_of(record), record);
+    if (!is_new && is_better(at->second, record)) return;
+    at->second = record;
+    writer_.write(record, row_keys(record));
+  }
+  void keep(const FittedModel& model) { writer_.write(model); }
+
+ private:
+  RowWriter writer_;
+  std::unordered_map<std::string, WisdomRecord> kept_;
+};
+
 sqlite::Limits whole_file(const Connection& connection, std::chrono::milliseconds wait) {
   sqlite::Limits limits = connection.whole_file();
   limits.wait = wait;
   return limits;
 }
 
-void fill(Connection& connection, const std::vector<WisdomRecord>& records, const KeepRecord& keep,
-          std::chrono::milliseconds wait) {
+void fill(Connection& connection, const Contents& contents, std::chrono::milliseconds wait) {
   for (const Part& part : parts()) connection.execute(part.sql);
-  for (const WisdomRecord& record : records) {
+  Keeper keeper(connection);
+  for (const WisdomRecord& record : contents.records) {
     connection.limit({.wait = wait});
-    keep(record);
+    keeper.keep(record);
   }
+  for (const FittedModel& model : contents.models) keeper.keep(model);
   set_version(connection);
 }
 
@@ -156,29 +189,28 @@ SchemaState schema_state(Connection& connection) {
   return is_current ? SchemaState::current : SchemaState::older;
 }
 
-void upgrade_schema(Connection& connection, const KeepRecord& keep, std::chrono::milliseconds wait) {
+void upgrade_schema(Connection& connection, std::chrono::milliseconds wait) {
   sqlite::Transaction transaction(connection, sqlite::Mode::write, whole_file(connection, wait));
   const SchemaState state = schema_state(connection);  // again: another process may have been quicker
   if (state == SchemaState::current) return;
-  std::vector<WisdomRecord> records;
+  Contents contents;
   if (state == SchemaState::older) {
-    records = records_of_any_version(connection);
-    connection.execute("DROP TABLE records; DROP TABLE IF EXISTS kinds");
+    contents = contents_of(connection);
+    connection.execute("DROP TABLE records; DROP TABLE IF EXISTS kinds; DROP TABLE IF EXISTS models");
   }
-  fill(connection, records, keep, wait);
+  fill(connection, contents, wait);
   transaction.commit();
 }
 
-void upgrade_copy(Connection& older, Connection& copy, const KeepRecord& keep,
-                  std::chrono::milliseconds wait) {
-  std::vector<WisdomRecord> records;
+void upgrade_copy(Connection& older, Connection& copy, std::chrono::milliseconds wait) {
+  Contents contents;
   {
     const sqlite::Transaction snapshot(older, sqlite::Mode::read, whole_file(older, wait));
     if (schema_state(older) != SchemaState::older) return;
-    records = records_of_any_version(older);
+    contents = contents_of(older);
   }
   sqlite::Transaction transaction(copy, sqlite::Mode::write);
-  fill(copy, records, keep, wait);
+  fill(copy, contents, wait);
   transaction.commit();
 }
 

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 
-#include "wisdom/record.hpp"
 #include "wisdom/sqlite.hpp"
 
 namespace tilewright {
@@ -14,8 +12,9 @@ inline constexpr std::int64_t wisdom_application_id = 0x54777773;  // "Twws", in
 // 1: records without driver, default time, candidates, reason and keys. 2: with them, but error, energy and
 // what was observed only as other keys of the line, and kinds without their extent. 3: with columns for them.
 // 4: keys that hold c of real types as t; the columns are those of 3. 5: keys with operation and math mode,
-// source hashes as they are taken since kernels have a folder for each family, and fitted models.
-inline constexpr std::int64_t wisdom_schema_version = 5;
+// source hashes as they are taken since kernels have a folder for each family, and fitted models. 6: without
+// what a search on disk needed (cells, the extent of kinds), models with variants.
+inline constexpr std::int64_t wisdom_schema_version = 6;
 
 // What a file that SQLite could open is.
 enum class SchemaState : std::uint8_t { empty, older, current };
@@ -25,14 +24,11 @@ enum class SchemaState : std::uint8_t { empty, older, current };
 // holds what no tilewright puts there: triggers, views, virtual tables, other columns.
 SchemaState schema_state(sqlite::Connection& connection);
 
-using KeepRecord = std::function<void(const WisdomRecord&)>;
-
-// Makes the tables, or moves the records of an older version through `keep`, within one transaction. Several
-// processes may try at once, and wait so long for each other.
-void upgrade_schema(sqlite::Connection& connection, const KeepRecord& keep, std::chrono::milliseconds wait);
+// Makes the tables, or moves what an older version holds into them, within one transaction. Several processes
+// may try at once, and wait so long for each other.
+void upgrade_schema(sqlite::Connection& connection, std::chrono::milliseconds wait);
 
 // The same from a file of an older version, which stays as it is, to an empty database.
-void upgrade_copy(sqlite::Connection& older, sqlite::Connection& copy, const KeepRecord& keep,
-                  std::chrono::milliseconds wait);
+void upgrade_copy(sqlite::Connection& older, sqlite::Connection& copy, std::chrono::milliseconds wait);
 
 }  // namespace tilewright

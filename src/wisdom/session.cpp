@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
-#include <unordered_map>
 
 #include "core/trust.hpp"
 #include "wisdom/schema.hpp"
@@ -17,13 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using sqlite::Connection;
 using sqlite::Mode;
-
-// From a cell on, in the order of the index: the first beyond the wanted cells says how far there is nothing.
-std::string near_sql(const char* what, const char* rest) {
-  return fmt::format(
-      "SELECT cell{} FROM records INDEXED BY records_by_cell WHERE kind = ?1 AND cell >= ?2 ORDER BY cell {}",
-      what, rest);
-}
 
 SchemaState state_of(Connection& connection, std::chrono::milliseconds wait) {
   sqlite::Transaction snapshot(connection, Mode::read, {.wait = wait});
@@ -37,26 +30,11 @@ void make_folder(const std::string& path) {
                             std::generic_category().message(error)));
 }
 
-// Of records that were two until keys changed the better one stays.
-KeepRecord keeper(Connection& connection) {
-  struct Kept {
-    std::unique_ptr<RowWriter> writer;  // made when its tables are
-    std::unordered_map<std::string, WisdomRecord> records;
-  };
-  return [&connection, kept = std::make_shared<Kept>()](const WisdomRecord& record) {
-    const auto [at, is_new] = kept->records.try_emplace(identity_of(record), record);
-    if (!is_new && is_better(at->second, record)) return;
-    at->second = record;
-    if (!kept->writer) kept->writer = std::make_unique<RowWriter>(connection, connection.path());
-    kept->writer->write(record, row_keys(record));
-  };
-}
-
 // The file in the schema of today or, for readers of one that cannot be written now, a copy.
 std::unique_ptr<Connection> upgraded(std::unique_ptr<Connection> connection, Mode mode, bool& is_copy,
                                      std::chrono::milliseconds wait) {
   try {
-    upgrade_schema(*connection, keeper(*connection), wait);
+    upgrade_schema(*connection, wait);
     return connection;
   } catch (const sqlite::Locked&) {
     if (mode == Mode::write) throw;
@@ -66,7 +44,7 @@ std::unique_ptr<Connection> upgraded(std::unique_ptr<Connection> connection, Mod
   }
   is_copy = true;
   auto copy = Connection::in_memory(connection->path());
-  upgrade_copy(*connection, *copy, keeper(*copy), wait);
+  upgrade_copy(*connection, *copy, wait);
   return copy;
 }
 
@@ -77,6 +55,11 @@ FileStamp::FileStamp(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) return;
   file = {status.st_dev, status.st_ino};
   state = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+bool FileStamp::is_settled() const {
+  constexpr std::time_t coarsest_s = 2;  // of the times of files
+  return std::time(nullptr) > std::get<1>(state) + coarsest_s;
 }
 
 Session::Session(std::unique_ptr<Connection> opened, const FileStamp& file, bool is_copy_)
@@ -91,21 +74,22 @@ Session::Session(std::unique_ptr<Connection> opened, const FileStamp& file, bool
       known(by_identity, connection->path()),
       model_by_identity(handle(), connection->path(), "SELECT * FROM models WHERE identity = ?1"),
       known_model(model_by_identity, connection->path()),
-      exact(handle(), connection->path(),
-            "SELECT id, traits, device, block FROM records INDEXED BY records_by_identity WHERE exact_key "
-            "= ?1 "
-            "AND objective = ?2 AND verdict = 'passed' AND source_hash = ?3"),
-      kinds(handle(), connection->path(),
-            "SELECT id, device, m_low, n_low, k_low, m_high, n_high, k_high FROM kinds WHERE kind_key = ?1 "
-            "AND objective = ?2 AND source_hash = ?3"),
-      crowd(handle(), connection->path(), near_sql("", "LIMIT 1 OFFSET ?3")),
-      in_cell(handle(), connection->path(), near_sql(", id, m, n, k, block, traits", "")),
-      config(handle(), connection->path(),
-             "SELECT config, seconds, seconds_low, seconds_high, samples, default_seconds, objective, "
-             "energy_j, problem, device FROM records "
-             "WHERE id = ?1"),
-      begin(handle(), connection->path(), "BEGIN"),
-      commit(handle(), connection->path(), "COMMIT") {}
+      by_number(handle(), connection->path(), "SELECT * FROM records WHERE id = ?1"),
+      numbered(by_number, connection->path()),
+      shapes(handle(), connection->path(),
+             "SELECT kinds.device, records.id, m, n, k, block, traits FROM kinds CROSS JOIN records INDEXED "
+             "BY records_by_kind ON records.kind = kinds.id WHERE kind_key = ?1 AND kinds.objective = ?2 AND "
+             "kinds.source_hash = ?3"),
+      version(handle(), connection->path(), "PRAGMA data_version"),
+      seen(file) {}
+
+void Session::see(const FileStamp& now) {
+  version.with().step();
+  const std::int64_t current = version.integer(0);
+  version.reset();
+  if (current != seen_version) indexes.clear();
+  seen_version = current, seen = now, settled = now.is_settled();
+}
 
 std::unique_ptr<Session> open_session(const std::string& path, Mode mode, std::chrono::milliseconds wait) {
   std::error_code error;

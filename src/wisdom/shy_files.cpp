@@ -1,7 +1,5 @@
 // SQLite's own file system for Unix, whose files are opened before the first lock or read and closed with the
 // last lock. Journals are opened and deleted within a transaction and stay as they are.
-#include "wisdom/shy_files.hpp"
-
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "core/host/fork_gate.hpp"
+#include "wisdom/sqlite.hpp"
 
 namespace tilewright::sqlite {
 namespace {

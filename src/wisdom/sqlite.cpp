@@ -11,7 +11,6 @@
 #include "core/host/fork_gate.hpp"
 #include "core/input/printable.hpp"
 #include "core/output_place.hpp"
-#include "wisdom/shy_files.hpp"
 
 namespace tilewright::sqlite {
 namespace {

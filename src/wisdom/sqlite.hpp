@@ -16,6 +16,21 @@ struct sqlite3_stmt;
 
 namespace tilewright::sqlite {
 
+// Files as SQLite opens them for wisdom (shy_files.cpp): a database file is open only while it is locked.
+// Between two lookups a Context holds no descriptor, so that a program that closes all (closefrom, as daemons
+// do) and gives the numbers to files of its own never has these read, written or closed.
+// The name under which SQLite knows these files. A write-ahead log would need files that stay open: databases
+// that have one cannot be opened under this name. Throws std::bad_alloc where SQLite cannot be started.
+const char* shy_files();
+
+// At most `count` bytes; fewer at the end of the file, none where it is missing, unreadable or not a regular
+// file. POSIX drops every lock of a process on a file when the process closes any descriptor of it, and
+// nothing but SQLite knows of its own: no other code may open a file that may be a database.
+std::string first_bytes(const std::string& path, int count);
+
+// Whether a file begins as databases of SQLite do.
+bool is_database(const std::string& path);
+
 enum class Mode : std::uint8_t { read, write };
 
 // Compiled once, run many times. Text that is bound must live until the statement is reset.
@@ -78,7 +93,7 @@ struct Limits {
 class Connection {
  public:
   // Opens, and for Mode::write makes, the file. Readers of a file that lies where nothing may be written see
-  // it as it is. Between transactions nothing is open (shy_files.hpp), unless keeps_files().
+  // it as it is. Between transactions nothing is open, unless keeps_files().
   Connection(const std::string& path, Mode mode);
   // A database in memory; `path` is for messages.
   static std::unique_ptr<Connection> in_memory(const std::string& path);

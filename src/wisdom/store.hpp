@@ -7,9 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "wisdom/rows.hpp"
 #include "wisdom/source.hpp"
 #include "wisdom/sqlite.hpp"
 
@@ -18,9 +16,8 @@ namespace tilewright {
 class WisdomStore : public WisdomSource {
  public:
   // Mode::write makes the file and its folder when they are missing, and both modes bring an older schema up
-  // to date, readers of a file that cannot be written in memory. The file is open only within calls, and from
-  // the first find of a lookup to done(). Throws Error(io) with the reason for what is no wisdom database;
-  // nothing is written to it.
+  // to date, readers of a file that cannot be written in memory. The file is open only within calls. Throws
+  // Error(io) with the reason for what is no wisdom database; nothing is written to it.
   WisdomStore(std::string path, sqlite::Mode mode, std::chrono::milliseconds wait = sqlite::Limits().wait);
   ~WisdomStore() override;
 
@@ -31,6 +28,7 @@ class WisdomStore : public WisdomSource {
   // is not; true when it was kept.
   bool add_found(const WisdomRecord& record);
   // Likewise of models.
+  void put(const FittedModel& model);
   bool merge(const FittedModel& model);
   bool add_found(const FittedModel& model);
 
@@ -39,14 +37,14 @@ class WisdomStore : public WisdomSource {
 
   const std::string& path() const override;
   void wait_at_most(std::chrono::milliseconds time) override;
-  std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
-  std::optional<WisdomConfig> fetch(std::int64_t record) override;
-  void done() noexcept override;
+  std::shared_ptr<ShapeIndex> shapes(const WisdomQuery& query) override;
+  std::optional<WisdomRecord> fetch(std::int64_t number) override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
   void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override;
   void each_model(const std::function<void(const FittedModel&)>& visit) override;
 
-  std::int64_t count();  // of records
+  std::int64_t count();            // of records
+  std::int64_t rows_read() const;  // for indexes so far
 
  private:
   struct Impl;

@@ -1,4 +1,4 @@
-// Asks the sources stage by stage and ranks their answers.
+// Asks the sources stage by stage.
 #include "wisdom/wisdom.hpp"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "core/folder.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/share.hpp"
-#include "wisdom/key.hpp"
 #include "wisdom/lines.hpp"
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 #include "wisdom/store.hpp"
 
 namespace tilewright {
@@ -24,13 +24,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t hit_limit = 8;
-constexpr auto most_wait_of_calls = std::chrono::milliseconds(50);
 constexpr auto without_locked = std::chrono::seconds(1);
-
-struct Ranked {
-  WisdomFinding finding;
-  std::size_t source;
-};
 
 // A row that was found by its keys may say anything.
 bool is_problem(const std::string& text) {
@@ -82,7 +76,7 @@ struct Wisdom::Impl {
   // Calls `use` with the source of the file; a file that was not named is given up when that throws. False
   // where another process keeps it locked.
   template <class Use>
-  bool with_source(File& file, Use&& use, std::chrono::milliseconds wait = most_wait_of_calls) {
+  bool with_source(File& file, Use&& use, std::chrono::milliseconds wait = wait_of_calls) {
     if (file.given_up) return true;
     if (file.again > Clock::now()) return false;
     try {
@@ -119,7 +113,7 @@ struct Wisdom::Impl {
         source.wait_at_most(sqlite::Limits().wait);
         const struct Again {
           WisdomSource& source;
-          ~Again() { source.wait_at_most(most_wait_of_calls); }
+          ~Again() { source.wait_at_most(wait_of_calls); }
         } again{source};
         use(source);
       };
@@ -129,43 +123,27 @@ struct Wisdom::Impl {
     }
   }
 
-  // The answers of files first ... last - 1, best first: of equal ones the first file wins and, within it,
-  // what was written last.
-  std::vector<Ranked> rank(const WisdomQuery& query, WisdomStage stage, std::size_t first, std::size_t last) {
-    std::vector<Ranked> ranked;
-    for (std::size_t i = first; i < last; ++i)
-      with_source(files[i], [&](WisdomSource& source) {
-        for (const WisdomFinding& finding : source.find(query, stage)) ranked.push_back({finding, i});
-      });
-    std::sort(ranked.begin(), ranked.end(), [](const Ranked& x, const Ranked& y) {
-      if (x.finding.score != y.finding.score) return x.finding.score < y.finding.score;
-      if (x.source != y.source) return x.source < y.source;
-      return x.finding.record > y.finding.record;
-    });
-    return ranked;
-  }
-
-  // Whatever way a lookup ends, its sources are told.
-  struct Ending {
-    std::vector<File>& files;
-    ~Ending() {
-      for (File& file : files)
-        if (file.source != nullptr) file.source->done();
-    }
-  };
-
-  // What was asked, how far, and what was found there and not fetched yet.
+  // What was asked, how far, and what was offered so far.
   struct Search {
     WisdomQuery query;
     std::size_t step = 0;
     WisdomStage stage = WisdomStage::exact;
-    std::vector<Ranked> found;
-    std::vector<nlohmann::json> configs;  // offered so far
+    std::optional<ShapeSearch> found;
+    std::map<std::size_t, std::shared_ptr<ShapeIndex>> indexes;  // of the files that were asked
+    std::vector<nlohmann::json> configs;
+    bool repeated = false;
 
     bool is_new(const nlohmann::json& config) const {
       return std::find(configs.begin(), configs.end(), config) == configs.end();
     }
   };
+
+  std::shared_ptr<ShapeIndex> index_of(Search& search, std::size_t file) {
+    const auto [at, is_new] = search.indexes.try_emplace(file);
+    if (is_new)
+      with_source(files[file], [&](WisdomSource& source) { at->second = source.shapes(search.query); });
+    return at->second;
+  }
 
   // Each file for the very problem, then all of them stage by stage. One file after the other: what the
   // user's own records answer opens no other file. False when all have been asked.
@@ -175,34 +153,40 @@ struct Wisdom::Impl {
     const std::size_t i = search.step++, count = files.size();
     if (i >= count + later.size()) return false;
     search.stage = i < count ? WisdomStage::exact : later[i - count];
-    search.found =
-        i < count ? rank(search.query, search.stage, i, i + 1) : rank(search.query, search.stage, 0, count);
-    std::reverse(search.found.begin(), search.found.end());  // the best is taken from the end
+    search.found.emplace(search.query, search.stage);
+    for (std::size_t file = i < count ? i : 0; file < (i < count ? i + 1 : count); ++file)
+      search.found->add(index_of(search, file), file);
     return true;
   }
 
   // The next best; none when all have been asked.
   std::optional<WisdomAnswer> next_answer(Search& search) {
     std::lock_guard lock(mutex);
-    const Ending ending{files};
-    std::optional<WisdomAnswer> answer;
-    while (!answer && search.configs.size() < hit_limit) {
-      if (search.found.empty()) {
-        if (!advance(search)) break;
+    while (search.configs.size() < hit_limit) {
+      const auto one = search.found ? search.found->next() : std::nullopt;
+      if (!one && !advance(search)) break;
+      if (!one) continue;
+      auto& record = one->shape->record;
+      bool is_gone = false;  // another took its place meanwhile
+      if (record == nullptr)
+        with_source(files[one->source], [&](WisdomSource& source) {
+          auto fetched = source.fetch(one->shape->number);
+          is_gone = !fetched;
+          if (fetched) record = std::make_shared<const WisdomRecord>(std::move(*fetched));
+        });
+      if (is_gone && !std::exchange(search.repeated, true)) {
+        search.step = 0, search.found.reset(), search.indexes.clear();
         continue;
       }
-      const Ranked one = search.found.back();
-      search.found.pop_back();
-      with_source(files[one.source], [&](WisdomSource& source) {
-        auto record = source.fetch(one.finding.record);
-        if (!record || !search.is_new(record->config) || !is_problem(record->problem)) return;
-        search.configs.push_back(record->config);
-        answer =
-            WisdomAnswer{std::move(record->config), match_of(search.stage),     std::move(record->source),
-                         record->recorded,          std::move(record->problem), std::move(record->device)};
-      });
+      // What a row holds that is no config has been read as none.
+      if (record == nullptr || record->config.empty() || !search.is_new(record->config) ||
+          !is_problem(record->problem))
+        continue;
+      search.configs.push_back(record->config);
+      return WisdomAnswer{record->config,     match_of(search.stage), record->source,
+                          record->recorded(), record->problem,        record->device};
     }
-    return answer;
+    return std::nullopt;
   }
 };
 

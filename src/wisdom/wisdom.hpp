@@ -73,7 +73,8 @@ class Wisdom {
   //   near_device: both of these from records of another device with the same architecture.
   // The caller checks that a config is legal. Throws Error(io) for named files that cannot be used. A file
   // that another process keeps locked costs a call at most 50 ms; it is reported and done without for a
-  // second, named or not. Nothing is locked and no file open while a record is offered.
+  // second, named or not. What was looked up before in a file that has not changed is answered from memory.
+  // Nothing is locked and no file open while a record is offered.
   using Take = std::function<bool(const WisdomAnswer& answer)>;
   bool offer(WisdomQuery query, const Take& take) const;
 
@@ -100,6 +101,9 @@ std::string user_wisdom_path(const Environment& environment);
 
 // The *.jsonl files of the shipped wisdom, sorted by name; empty where none is installed.
 std::vector<std::string> shipped_wisdom(const Environment& environment);
+
+// So long a call waits for a file that another process keeps locked.
+inline constexpr std::chrono::milliseconds wait_of_calls{50};
 
 // What lookups ask: the user's file, unless its path is empty, and then what is shipped.
 std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& environment);

@@ -183,14 +183,16 @@ class WithoutGpu(Everything):
     def test_rates_below_those_of_fewer_threads_are_not_kept(self):
         measure = ("info", "--measure", "--megabytes", "1", "--json", "-")
         one, = json.loads(self.tool(*measure, "--threads", "1").stdout)["ceilings"]
-        kept = self.folder / "cache" / "tilewright" / "ceilings.jsonl"
-        self.assertEqual(json.loads(kept.read_text()), one)  # what is printed is what is kept
-        impossible = {key: 1e6 if isinstance(value, float) else value for key, value in one.items()}
-        kept.write_text(json.dumps(impossible) + "\n")
+        kept = lambda: json.loads(self.tool("wisdom", "export", "ceilings").stdout)
+        model = kept()
+        self.assertEqual({**model["coefficients"], "device": model["device"], "time": model["time"]}, one)  # what is printed is what is kept
+        model["coefficients"] = {key: 1e6 if isinstance(value, float) else value for key, value in model["coefficients"].items()}
+        (self.folder / "impossible.jsonl").write_text(json.dumps(model) + "\n")
+        self.tool("wisdom", "import", "impossible.jsonl")
         two = json.loads(self.tool(*measure, "--threads", "2").stdout)
         self.assertRegex(two["ceilings_note"], "disturbed.*2 threads reached less than 1 did: .*memory_read .* instead of 1000000")
         self.assertEqual([ceilings["threads"] for ceilings in two["ceilings"]], [1])
-        self.assertEqual(json.loads(kept.read_text()), impossible)
+        self.assertEqual(kept(), model)
 
 
 class OnFakeGpu(Everything):

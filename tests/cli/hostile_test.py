@@ -400,7 +400,7 @@ class Variables(Case):
         self.assertFalse((pathlib.Path.cwd() / ".cache").exists())
 
     def test_ceilings_that_cannot_be_kept_are_shown(self):
-        result = self.run_tool(*self.MEASURE, variables={"XDG_CACHE_HOME": str(self.a)})
+        result = self.run_tool(*self.MEASURE, variables={"XDG_DATA_HOME": str(self.a)})
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("ceilings      1 thread: FMA", result.stdout.decode())
         self.assertIn("are not kept", result.stderr.decode())

@@ -255,25 +255,28 @@ class Tune(Driver):
 
     def test_conversion_rule(self):
         problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one"
-        cache = {"TILEWRIGHT_CACHE": str(self.folder)}
         explain = [TOOL, "explain", problem + ":residency=l2"]
-        before = subprocess.run(explain, capture_output=True, text=True, env={**os.environ, **cache}).stdout
+        before = subprocess.run(explain, capture_output=True, text=True, env=self.environment).stdout
         self.assertIn("tune --family layout", before)
         result = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--json",
-                           self.folder / "w.jsonl", **cache)
+                           self.folder / "w.jsonl")
         self.assertIn("blocks of", result.stdout)
         self.assertIn("constraints cut the space", result.stdout)
         lines = self.lines(self.folder / "w.jsonl")
         self.assertEqual([line["family"] for line in lines], ["layout"] * 2)
-        after = subprocess.run(explain, capture_output=True, text=True, env={**os.environ, **cache}).stdout
+        after = subprocess.run(explain, capture_output=True, text=True, env=self.environment).stdout
         self.assertIn("the kernel takes", after)
-        again = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume", **cache)
+        again = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume")
         self.assertNotIn("blocks of", again.stdout, "measured again")
-        costs = self.folder / "layout_costs.jsonl"
-        newer = "".join(json.dumps({**line, "direct_s": 1}) + "\n" for line in self.lines(costs))  # another run's
-        costs.write_text(newer)
-        self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume", **cache)
-        self.assertEqual(costs.read_text(), newer)
+        kept = lambda: [json.loads(line) for line in self.tool("wisdom", "export", "layout_costs").splitlines()]
+        newer = kept()
+        self.assertEqual(len(newer), 2)
+        for model in newer:  # another run's
+            model["coefficients"]["direct_s"] = 1.0
+        (self.folder / "newer.jsonl").write_text("".join(json.dumps(model) + "\n" for model in newer))
+        self.tool("wisdom", "import", self.folder / "newer.jsonl")
+        self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume")
+        self.assertEqual(kept(), newer)
         refused = self.tune("gemm_batched:f64:nn:m=4,n=4,k=4:interleaved:batch=64", "--family", "layout", code=2)
         self.assertIn("strided", refused.stderr)
 

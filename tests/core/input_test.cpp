@@ -21,7 +21,6 @@
 #include "core/record_log.hpp"
 #include "support/temp_folder.hpp"
 #include "tune/sweep_log.hpp"
-#include "wisdom/kept_lines.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -109,12 +108,6 @@ TEST(JsonText, LinesEnd) {
 TEST(JsonText, WhatIsWrittenIsRead) {
   EXPECT_EQ(parse_json(json_line({{"path", "a\xff\n\x1b"}})),
             nlohmann::json({{"path", "a\xef\xbf\xbd\n\x1b"}}));
-  const TempFolder folder;
-  const std::string path = (folder.path() / "kept.jsonl").string();
-  replace_kept_lines(path, [](const auto&) { return false; }, {{{"device", "\xff"}}});
-  EXPECT_EQ(read_kept_lines(path).size(), 1u);
-  std::ofstream(path, std::ios::app) << repeated("[", 80000) << '\n' << "{\"a\":1}\n";
-  EXPECT_EQ(read_kept_lines(path).size(), 2u);
 }
 
 TEST(Printable, IsTextWithoutControl) {

@@ -5,7 +5,7 @@
 #include "device/gpu/graph.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/device/conversion.hpp"
-#include "gemm/layout_costs.hpp"
+#include "gemm/kept.hpp"
 #include "measure/conversion.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
@@ -260,10 +260,9 @@ TEST_F(GpuLayout, TheInterfaceRefusesViewsThatDoNotFit) {
 
 TEST_F(GpuLayout, WithoutJitOnlyPreparedConversionsRun) {
   const TempFolder folder;
-  const std::string before = std::getenv("TILEWRIGHT_CACHE");
-  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  setenv("TILEWRIGHT_WISDOM", std::string(folder / "w.sqlite").c_str(), 1);
   Context context({.notices = false, .no_jit = true});
-  setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
+  unsetenv("TILEWRIGHT_WISDOM");
   constexpr std::int64_t n = 3, count = 20, block = 8;
   Sides<double> side(*gpu_, n, n, n, count, block, 4);
   const StridedBatch<double, Location::device> from{
@@ -278,8 +277,7 @@ TEST_F(GpuLayout, WithoutJitOnlyPreparedConversionsRun) {
 
 TEST_F(GpuLayout, ExplainServesTheRuleFromCostsOfThisGpu) {
   const TempFolder folder;
-  const std::string before = std::getenv("TILEWRIGHT_CACHE");
-  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  setenv("TILEWRIGHT_WISDOM", std::string(folder / "w.sqlite").c_str(), 1);
   GemmProblem p = batch_of(DType::f64, Layout::strided, 6, 6, 6, 1000);
   const auto text = [&] { return explain(context_, p, options_); };
   EXPECT_NE(text().find("no costs are recorded"), std::string::npos) << text();
@@ -294,19 +292,19 @@ TEST_F(GpuLayout, ExplainServesTheRuleFromCostsOfThisGpu) {
                     .convert_out_s = 2e-9,
                     .direct_s = 5e-9,
                     .interleaved_s = 3e-9};
-  const std::string path = layout_costs_path(Environment::read());
-  save_layout_costs(path, "another device", {costs});
+  const std::string path = kept_path(Environment::read());
+  save_layout_costs(path, "another device", costs);
   EXPECT_NE(text().find("no costs are recorded"), std::string::npos)
       << "the other device's serve nobody here";
-  save_layout_costs(path, gpu_->limits().name, {costs});
+  save_layout_costs(path, gpu_->limits().name, costs);
   EXPECT_NE(text().find("to blocks of 32 pays if the data are reused at least 3 times"), std::string::npos)
       << text();
   costs.interleaved_s = costs.direct_s;
-  save_layout_costs(path, gpu_->limits().name, {costs});
+  save_layout_costs(path, gpu_->limits().name, costs);
   EXPECT_NE(text().find("never pays"), std::string::npos) << text();
   p = interleaved_problem(p, 32);
   EXPECT_NE(text().find("interleaved already"), std::string::npos) << text();
-  setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
+  unsetenv("TILEWRIGHT_WISDOM");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "kernel/jit/x86.hpp"
 #include "support/operands.hpp"
 #include "support/temp_folder.hpp"
-#include "wisdom/ceilings.hpp"
+#include "wisdom/kept.hpp"
 
 namespace tilewright {
 namespace {
@@ -174,16 +174,16 @@ std::size_t lines_of(const std::string& text) {
 
 TEST(Explain, NothingIsPredictedBelowTheBound) {
   const TempFolder folder;
-  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  setenv("TILEWRIGHT_WISDOM", std::string(folder / "w.sqlite").c_str(), 1);
   Ceilings slow;
   slow.device = cpu_info().device, slow.time = "2016-11-21T10:00:00Z";
   slow.fma_f64_256 = 1e-3, slow.memory_update = slow.memory_write = 1;
-  save_ceilings(ceilings_path(Environment::read()), slow);
+  save_ceilings(kept_path(Environment::read()), slow);
   Context context({.cpu = "portable", .use_wisdom = false});
   const std::string text =
       explain(context, parse_problem("gemm_batched:f64:nn:m=10,n=10,k=10:strided:batch=10:residency=l1"),
               {.threads = 1});
-  unsetenv("TILEWRIGHT_CACHE");
+  unsetenv("TILEWRIGHT_WISDOM");
   EXPECT_TRUE(contains(text, "about 20 ms on one thread (what this machine's ceilings allow")) << text;
   EXPECT_TRUE(contains(text, "at least 20 ms by compute")) << text;
 }

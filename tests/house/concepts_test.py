@@ -35,6 +35,8 @@ IDEAS = [
     ("a schedule that is laid out: by the prediction, and once for what prepares and runs it", r"make_schedules\(", LIBRARY,
      {"src/gemm/hybrid/split/schedule.hpp", "src/gemm/hybrid/split/schedule.cpp", "src/gemm/hybrid/split/prediction.cpp",
       "src/gemm/hybrid/stream/stream.cpp"}),
+    ("a search for near shapes", r"\bshape_distance\(", ALL, {"src/wisdom/key.hpp", "src/wisdom/key.cpp", "src/wisdom/index.cpp"}),
+    ("a date as records have it", r"%Y-%m-%dT%H:%M:%SZ", ALL, {"src/core/date.hpp"}),
     ("nulls and products in place", r"C must not share elements", LIBRARY, {"src/core/product/faults.hpp"}),
 ]
 

@@ -15,7 +15,6 @@
 #include <limits>
 #include <vector>
 
-#include "gemm/layout_costs.hpp"
 #include "support/pages.hpp"
 #include "support/temp_folder.hpp"
 
@@ -324,21 +323,6 @@ TEST(LayoutCost, RecordsSurviveJson) {
   EXPECT_EQ(from_json<LayoutCosts>(to_json(costs)), costs);
   EXPECT_EQ(layout_default(DType::f32).block, 16);
   EXPECT_EQ(recommended_block(DType::c128), 4);
-}
-
-TEST(LayoutCost, IsKeptPerDeviceAndCase) {
-  const TempFolder folder;
-  const std::string path = folder / "new/layout_costs.jsonl";
-  LayoutCosts costs{.m = 3, .n = 3, .k = 3, .block = 8, .convert_in_s = 1e-9, .direct_s = 3e-9};
-  EXPECT_TRUE(load_layout_costs(path, "this").empty());
-  save_layout_costs(path, "this", {costs});
-  save_layout_costs(path, "other", {costs});
-  costs.convert_in_s = 2e-9;
-  save_layout_costs(path, "this", {costs});
-  EXPECT_EQ(load_layout_costs(path, "this"), std::vector{costs});
-  EXPECT_EQ(load_layout_costs(path, "other").size(), 1u);
-  std::ofstream(path, std::ios::app) << "{damaged\n";
-  EXPECT_EQ(load_layout_costs(path, "this").size(), 1u);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Measured ceilings: what the loops report must be possible, and the file that keeps them must survive damage
-// and replace only its own line.
-#include "wisdom/ceilings.hpp"
+// Measured ceilings: what the loops report must be possible. Keeping them is wisdom's (kept_test).
+#include "measure/ceilings.hpp"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -8,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <thread>
 #include <vector>
 
 #include "measure/buffers.hpp"
@@ -17,117 +14,10 @@
 #include "measure/compute_peak.hpp"
 #include "measure/streaming.hpp"
 #include "support/isas.hpp"
-#include "support/temp_folder.hpp"
 #include "tilewright/gemm.hpp"
-#include "wisdom/kept_lines.hpp"
 
 namespace tilewright {
 namespace {
-
-namespace fs = std::filesystem;
-
-class CeilingsFile : public ::testing::Test {
- protected:
-  TempFolder folder_;
-  std::string path_ = folder_ / "deep/ceilings.jsonl";
-};
-
-Ceilings sample(const std::string& device, std::int64_t threads, double update) {
-  Ceilings ceilings;
-  ceilings.device = device;
-  ceilings.threads = threads;
-  ceilings.memory_update = update;
-  return ceilings;
-}
-
-TEST_F(CeilingsFile, KeepsOneLinePerDeviceAndThreads) {
-  EXPECT_FALSE(load_ceilings(path_, "x", 1));
-  save_ceilings(path_, sample("x", 1, 10));
-  save_ceilings(path_, sample("x", 2, 20));
-  save_ceilings(path_, sample("y", 1, 30));
-  save_ceilings(path_, sample("x", 1, 11));
-  EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 11);
-  EXPECT_EQ(load_ceilings(path_, "x", 2)->memory_update, 20);
-  EXPECT_EQ(load_ceilings(path_, "y", 1)->memory_update, 30);
-  EXPECT_FALSE(load_ceilings(path_, "y", 2));
-  std::ifstream file(path_);
-  int lines = 0;
-  for (std::string line; std::getline(file, line);) ++lines;
-  EXPECT_EQ(lines, 3);
-}
-
-// Others at work while they were measured hide what more threads can do.
-TEST_F(CeilingsFile, MoreThreadsReachWhatFewerDid) {
-  Ceilings one = sample("x", 1, 20), two = sample("x", 2, 5), four = sample("x", 4, 90);
-  one.fma_f64_256 = 100, two.fma_f64_256 = 180;
-  for (const Ceilings& each : {two, one, four}) save_ceilings(path_, each);
-  EXPECT_EQ(load_ceilings(path_, "x", 2)->memory_update, 20);
-  EXPECT_EQ(load_ceilings(path_, "x", 2)->fma_f64_256, 180);
-  EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 20);
-  EXPECT_EQ(load_ceilings(path_, "x", 4)->memory_update, 90);
-  EXPECT_EQ(load_ceilings(path_, "x", 4)->fma_f64_256, 180);
-}
-
-TEST_F(CeilingsFile, RatesWellBelowThoseOfFewerThreadsAreADisturbance) {
-  Ceilings one = sample("x", 1, 40), two = sample("x", 2, 37);
-  one.fma_f64_256 = 100, two.fma_f64_256 = 200;
-  EXPECT_EQ(disturbance(two, one), "");
-  raise_to(two, one);
-  EXPECT_EQ(two.memory_update, 40);
-  EXPECT_EQ(two.fma_f64_256, 200);
-  EXPECT_EQ(two.threads, 2);
-  two.memory_update = 35;
-  EXPECT_EQ(disturbance(two, one), "2 threads reached less than 1 did: memory_update 35.0 instead of 40.0");
-  two.fma_f64_256 = 20;
-  EXPECT_EQ(disturbance(two, one),
-            "2 threads reached less than 1 did: fma_f64_256 20.0 instead of 100.0, memory_update 35.0 "
-            "instead of 40.0");
-}
-
-TEST_F(CeilingsFile, OfGpusLieBesideAndAreKeptByName) {
-  Environment environment;
-  environment.cache = folder_ / "deep";
-  ASSERT_EQ(ceilings_path(environment), path_);
-  const std::string path = gpu_ceilings_path(environment);
-  EXPECT_EQ(path, folder_ / "deep/gpu_ceilings.jsonl");
-  EXPECT_FALSE(load_gpu_ceilings(path, "a card"));
-  save_ceilings(path_, sample("a card", 1, 10));
-  for (const double rate : {20.0, 30.0}) save_gpu_ceilings(path, {.device = "a card", .multiply_f32 = rate});
-  save_gpu_ceilings(path, {.device = "another", .memory_write = 5});
-  EXPECT_EQ(load_gpu_ceilings(path, "a card")->compute_gflops(DType::c64), 30);
-  EXPECT_EQ(load_gpu_ceilings(path, "another")->memory_gbytes(false), 5);
-  EXPECT_EQ(read_kept_lines(path).size(), 2u);
-  EXPECT_EQ(load_ceilings(path_, "a card", 1)->memory_update, 10);
-}
-
-TEST_F(CeilingsFile, DamagedLinesAreDropped) {
-  save_ceilings(path_, sample("x", 1, 10));
-  std::ofstream(path_, std::ios::app) << "{\"device\": \"x\", \"thre\n[]\n{\"unknown\": 1}\n";
-  EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 10);
-  save_ceilings(path_, sample("x", 1, 12));
-  EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 12);
-}
-
-TEST_F(CeilingsFile, WritersThatMeetLoseNothing) {
-  std::vector<std::thread> writers;
-  for (int writer = 0; writer < 4; ++writer)
-    writers.emplace_back([&, writer] {
-      for (int i = 0; i < 20; ++i) save_ceilings(path_, sample(std::to_string(writer), 1 + i, i));
-    });
-  for (std::thread& writer : writers) writer.join();
-  EXPECT_EQ(read_kept_lines(path_).size(), 80u);
-}
-
-TEST_F(CeilingsFile, AnImpossibleFolderIsAnError) {
-  folder_.write("deep", "a file where the folder should be");
-  EXPECT_THROW(save_ceilings(path_, sample("x", 1, 10)), Error);
-}
-
-TEST(CeilingsPath, FollowsTheEnvironment) {
-  Environment environment;
-  environment.cache = "/some/where";
-  EXPECT_EQ(ceilings_path(environment), "/some/where/ceilings.jsonl");
-}
 
 TEST(Streaming, KeepsOrZeroesC) {
   constexpr std::int64_t words = 3 * 8 * 37;

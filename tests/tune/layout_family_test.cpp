@@ -2,7 +2,7 @@
 // is gone on from, and what is refused. How good the chosen block is, no test can say.
 #include <gtest/gtest.h>
 
-#include "gemm/layout_costs.hpp"
+#include "gemm/kept.hpp"
 #include "kernel/jit/x86.hpp"
 #include "support/cases.hpp"
 #include "support/temp_folder.hpp"
@@ -68,8 +68,8 @@ TEST_F(LayoutTunerTest, WhatIsKeptReadsBack) {
   const TempFolder folder;
   const auto record = records_of(tune(converted_problem(DType::f64, Layout::strided, Scalar::one))).front();
   const auto costs = from_json<LayoutCosts>(record.at("costs"));
-  save_layout_costs(folder / "costs.jsonl", record.at("device"), {costs});
-  EXPECT_EQ(load_layout_costs(folder / "costs.jsonl", record.at("device")), std::vector{costs});
+  save_layout_costs(folder / "w.sqlite", record.at("device"), costs);
+  EXPECT_EQ(load_layout_costs(folder / "w.sqlite", record.at("device")), std::vector{costs});
 }
 
 TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {

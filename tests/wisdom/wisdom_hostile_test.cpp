@@ -75,8 +75,6 @@ TEST_F(WisdomHostileTest, TextsAreUtf8AndOfTheirSize) {
 TEST_F(WisdomHostileTest, SizesAndTimesThatNobodyMeasuredAreNone) {
   const std::string sizes = made("sizes", "UPDATE records SET block = -9223372036854775807 - 1");
   EXPECT_THROW(lookup(Wisdom({sizes}, "Abacus 1"), problem(8, 8, 8), Isa::avx512), Error);
-  const std::string extent = made("extent", "UPDATE kinds SET m_low = -1, m_high = 9223372036854775807");
-  EXPECT_THROW(lookup(Wisdom({extent}, "Abacus 1"), problem(9, 8, 8), Isa::avx512), Error);
   const std::string times =
       made("times",
            "UPDATE records SET seconds = -1, seconds_high = 9e999, samples = -5, default_seconds = -9e999");

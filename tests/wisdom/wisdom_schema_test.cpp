@@ -188,6 +188,35 @@ TEST_F(WisdomSchemaTest, TheFourthSchemaIsUpgradedAndItsRecordsStayValid) {
   EXPECT_TRUE(Wisdom({file()}, "").models().empty());
 }
 
+// The fifth had models without variants.
+TEST_F(WisdomSchemaTest, TheFifthSchemaIsUpgradedWithItsModels) {
+  for (const Mode mode : {Mode::read, Mode::write}) {
+    const std::string name = path(mode == Mode::read ? "read" : "write");
+    sql(name, version_4 + row_of_version_4(1, record(problem(8, 8, 8), 7)) + R"(
+CREATE TABLE models (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  model TEXT NOT NULL, operation TEXT NOT NULL, device TEXT NOT NULL, architecture TEXT NOT NULL,
+  driver TEXT NOT NULL, library TEXT NOT NULL, library_version TEXT NOT NULL, dtype TEXT NOT NULL,
+  coefficients TEXT NOT NULL, residual REAL, r_squared REAL, spread REAL, samples INTEGER NOT NULL,
+  source_hash TEXT NOT NULL, time TEXT NOT NULL, command TEXT NOT NULL, extra TEXT NOT NULL,
+  identity TEXT NOT NULL UNIQUE
+);
+INSERT INTO models VALUES (1, 'transfer', 'gemm', 'a card', '', '580', '', '', '', '{"row_s": 1e-7}', 0.1, 0.9, NULL,
+  12, '', '2016-01-01T00:00:00Z', 'tilewright calibrate', '{}', 'model|transfer|gemm|a card|580|||');
+PRAGMA user_version = 5;)");
+    EXPECT_EQ(WisdomStore(name, mode).count(), 1);
+    const Wisdom wisdom({name}, "Abacus 1");
+    EXPECT_EQ(found(wisdom, problem(8, 8, 8)), std::vector<int>{7});
+    const auto models = wisdom.models();
+    ASSERT_EQ(models.size(), 1u);
+    EXPECT_EQ(models[0].coefficients.at("row_s"), 1e-7);
+    EXPECT_EQ(models[0].residual, 0.1);
+    EXPECT_EQ(models[0].samples, 12);
+    EXPECT_EQ(models[0].variant, "");
+    EXPECT_FALSE(WisdomStore(name, Mode::write).merge(models[0])) << "its identity is today's";
+  }
+}
+
 TEST_F(WisdomSchemaTest, SeveralProcessesUpgradeAtOnce) {
   sql(file(), version_1);
   std::vector<pid_t> children;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tilewright/context.hpp"
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 #include "wisdom/wisdom_database.hpp"
 
 namespace tilewright {
@@ -207,12 +207,12 @@ TEST_F(WisdomSharingTest, AJournalThatCannotBeTakenBackIsTold) {
               sqlite::Connection writer(file(), Mode::write);
               writer.execute("PRAGMA cache_spill = 1; PRAGMA cache_size = 1; BEGIN IMMEDIATE");
               for (int i = 0; i < 40; ++i)
-                writer.execute(
-                    fmt::format("INSERT INTO models (model, operation, device, architecture, driver, "
-                                "library, library_version, dtype, coefficients, samples, source_hash, "
-                                "time, command, extra, identity) VALUES ('{}', '', '', '', '', '', '', "
-                                "'', '{{}}', 1, '', '', '', '{{}}', '{}')",
-                                std::string(4000, 'x'), i));
+                writer.execute(fmt::format(
+                    "INSERT INTO models (model, operation, device, architecture, driver, "
+                    "library, library_version, dtype, variant, coefficients, samples, source_hash, "
+                    "time, command, extra, identity) VALUES ('{}', '', '', '', '', '', '', "
+                    "'', '', '{{}}', 1, '', '', '', '{{}}', '{}')",
+                    std::string(4000, 'x'), i));
               _exit(0);
             })),
             0);

@@ -1,6 +1,5 @@
 // The user's wisdom database: what it keeps, how lookups over it rank, what happens when many write and when
-// one is killed. Older, foreign and damaged files are wisdom_schema_test's; how fast it is, is measured by
-// wisdom_speed_test.
+// one is killed. Older, foreign and damaged files are wisdom_schema_test's, the index wisdom_index_test's.
 #include <signal.h>
 
 #include <algorithm>

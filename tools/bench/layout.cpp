@@ -12,7 +12,7 @@
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
 #include "bench/run.hpp"
-#include "gemm/layout_costs.hpp"
+#include "gemm/kept.hpp"
 #include "measure/conversion.hpp"
 
 namespace tilewright::bench {
@@ -337,12 +337,12 @@ class LayoutFamily : public Family {
     LayoutRun run(*machine_, with_candidate(c));
     const Told told = run.measure(costs);
     summary_.add(c, run.ratio(), run.conversion_share());
-    save_layout_costs(path_, machine_->device(), {costs});
+    save_layout_costs(path_, machine_->device(), costs);
     return told;
   }
 
   Told finish() override {
-    return {{path_.empty() ? "nothing is kept for explain: there is no cache folder"
+    return {{path_.empty() ? "nothing is kept for explain: there is no folder for wisdom"
                            : "kept for explain in " + path_},
             summary_.objects()};
   }
@@ -357,7 +357,7 @@ class LayoutFamily : public Family {
   std::vector<Case> prepared_;
   std::unique_ptr<Machine> machine_;
   Summary summary_;
-  std::string path_ = layout_costs_path(Environment::read());
+  std::string path_ = kept_path(Environment::read());
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What wisdom costs a program whose user has a large database: opening a Context, the first lookups, plans
-// made again. Part of `bench overhead`; a test holds the figures to limits.
+// made again. Part of `bench overhead`; what is read and looked at for it is counted in wisdom_index_test.
 #pragma once
 
 #include <cstdint>

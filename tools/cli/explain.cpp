@@ -9,7 +9,7 @@
 #include "core/input/json_text.hpp"
 #include "core/json.hpp"
 #include "core/lu_problem.hpp"
-#include "gemm/kept_bound.hpp"
+#include "gemm/kept.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid_flags.hpp"

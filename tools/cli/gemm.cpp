@@ -13,7 +13,7 @@
 #include "core/new_file.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
-#include "gemm/kept_bound.hpp"
+#include "gemm/kept.hpp"
 #include "gemm/plan.hpp"
 #include "gemm_job.hpp"
 #include "hybrid_flags.hpp"

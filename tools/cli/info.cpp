@@ -22,7 +22,7 @@
 #include "peers/peer.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
-#include "wisdom/ceilings.hpp"
+#include "wisdom/kept.hpp"
 
 #if TILEWRIGHT_HAS_GPU
 #include "bench/gpu/ceilings.hpp"
@@ -34,6 +34,8 @@ namespace {
 
 constexpr const char* no_folder =
     "no folder: TILEWRIGHT_CACHE, XDG_CACHE_HOME and HOME name none by an absolute path";
+constexpr const char* no_file =
+    "no folder: TILEWRIGHT_WISDOM, XDG_DATA_HOME and HOME name none by an absolute path";
 
 struct InfoFlags {
   bool measure = false, environment = false;
@@ -68,10 +70,9 @@ bool keep(const std::string& path, const std::function<void()>& save) {
 
 // Of each kind of GPU that our kernels run on. One that fails is told of and passed over: the CPU's ceilings
 // are kept by then.
-void measure_gpus(const InfoFlags& flags, Measured& measured) {
+void measure_gpus(const InfoFlags& flags, const std::string& path, Measured& measured) {
 #if TILEWRIGHT_HAS_GPU
   const auto bytes = std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20;
-  const std::string path = gpu_ceilings_path(Environment::read());
   Context context({.notices = false});
   std::set<std::string> done;
   std::string none;
@@ -89,7 +90,7 @@ void measure_gpus(const InfoFlags& flags, Measured& measured) {
     if (!keep(path, [&] { save_gpu_ceilings(path, ceilings); })) measured.gpus.push_back(ceilings);
   }
 #else
-  (void)flags, (void)measured;
+  (void)flags, (void)path, (void)measured;
 #endif
 }
 
@@ -119,7 +120,7 @@ Measured measure(const InfoFlags& flags, const std::string& path) {
     if (!keep(path, [&] { save_ceilings(path, ceilings); })) measured.cpu.push_back(ceilings);
     fewer = ceilings;
   }
-  measure_gpus(flags, measured);
+  measure_gpus(flags, path, measured);
   return measured;
 }
 
@@ -142,9 +143,8 @@ void add_ceilings(nlohmann::json& json, const std::string& path, const Measured&
   std::set<std::string> kinds;
   for (const auto& gpu : json["gpus"])
     if (const auto name = gpu["name"].get<std::string>(); kinds.insert(name).second)
-      if (const auto one =
-              newest(measured.gpus, load_gpu_ceilings(gpu_ceilings_path(Environment::read()), name),
-                     [&](const GpuCeilings& c) { return c.device == name; }))
+      if (const auto one = newest(measured.gpus, load_gpu_ceilings(path, name),
+                                  [&](const GpuCeilings& c) { return c.device == name; }))
         json["gpu_ceilings"].push_back(to_json(*one));
   for (const int threads : thread_counts({}))
     if (const auto one = newest(measured.cpu, load_ceilings(path, cpu_info().device, threads),
@@ -314,7 +314,7 @@ void print_ceilings(std::FILE* out, const nlohmann::json& info) {
     fmt::print(out, "GPU ceilings  none measured yet: tilewright info --measure\n");
   const auto path = info["ceilings_path"].get<std::string>();
   if (info["ceilings_kept"].get<bool>())
-    fmt::print(out, "kept in       {}\n", path.empty() ? no_folder : path);
+    fmt::print(out, "kept in       {}\n", path.empty() ? no_file : path);
   else
     fmt::print(out, "              measured now and not kept, as said above\n");
 }
@@ -370,7 +370,7 @@ void run(const InfoFlags& flags) {
     throw Error(
         ErrorCode::invalid_argument, flags.threads > 0 ? "--threads" : "--megabytes",
         fmt::format("{} has no meaning without --measure", flags.threads > 0 ? "--threads" : "--megabytes"));
-  const std::string path = ceilings_path(Environment::read());
+  const std::string path = kept_path(Environment::read());
   JsonLines json(flags.json);
   const auto info = gather(path, flags.measure ? measure(flags, path) : Measured());
   if (json.people() == stdout) print(stdout, info);

@@ -15,7 +15,7 @@
 #include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "verbs.hpp"
-#include "wisdom/ceilings.hpp"
+#include "wisdom/kept.hpp"
 
 namespace tilewright::cli {
 
@@ -92,7 +92,7 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
 // By the kept ceilings of the CPU, where it alone computed: the matrix is read and written once at least.
 void add_lu_bound(nlohmann::json& json, const LuJobReport& r) {
   if (r.target != "cpu" || !(r.kernel_s > 0)) return;
-  const auto kept = load_ceilings(ceilings_path(Environment::read()), cpu_info().device, r.threads);
+  const auto kept = load_ceilings(kept_path(Environment::read()), cpu_info().device, r.threads);
   if (!kept) return;
   const double moved = 2.0 * double(r.problem.m) * double(r.problem.n) * double(size_bytes(r.problem.dtype));
   const double compute = kept->compute_gflops(r.problem.dtype), memory = kept->memory_gbytes(true);

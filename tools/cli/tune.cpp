@@ -8,7 +8,7 @@
 #include "core/product/faults.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/layout_costs.hpp"
+#include "gemm/kept.hpp"
 #include "gemm/run/host.hpp"
 #include "interrupt.hpp"
 #include "lists.hpp"
@@ -126,7 +126,7 @@ class Run : public TuneWatcher {
     return options;
   }
 
-  std::string costs_path() const { return layout_costs_path(context_.impl().environment); }
+  std::string costs_path() const { return kept_path(context_.impl().environment); }
 
   std::optional<nlohmann::json> known_block(const GemmProblem& problem) const {
     const auto known = load_layout_costs(costs_path(), cpu_info().device);
@@ -162,8 +162,7 @@ class Run : public TuneWatcher {
     progress_->clear();
     print_result(json_.people(), result, flags_.verbose ? all_lines : 0);
     if (tunes_layout_)
-      save_layout_costs(costs_path(), cpu_info().device,
-                        {from_json<LayoutCosts>(result.findings.at("costs"))});
+      save_layout_costs(costs_path(), cpu_info().device, from_json<LayoutCosts>(result.findings.at("costs")));
   }
 
   void undecided(const TuneResult& result) override {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/build_info.hpp"
-#include "gemm/kept_bound.hpp"
+#include "gemm/kept.hpp"
 #include "kernel/layout/layout.hpp"
 #include "measure/contest.hpp"
 #include "tune/prepared_call.hpp"

@@ -11,7 +11,7 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/plan.hpp"
 #include "verbs.hpp"
-#include "wisdom/ceilings.hpp"
+#include "wisdom/kept.hpp"
 
 #if TILEWRIGHT_HAS_GPU
 #include "device/gpu/gpu.hpp"
@@ -69,7 +69,7 @@ void print_welcome() {
   fmt::print("tilewright {} on {}, {} kernels, {} threads; {}\n\nTry first:\n", TILEWRIGHT_VERSION, cpu.model,
              to_string(context.impl().isa), omp_get_max_threads(), gpu.empty() ? "no GPU: " + no_gpu : gpu);
   suggest("gemm A.npy B.npy -o C.npy --verify", "multiply two files of NumPy, or two batches of matrices");
-  if (!load_ceilings(ceilings_path(environment), cpu.device, 1))
+  if (!load_ceilings(kept_path(environment), cpu.device, 1))
     suggest("info --measure", "once: what this machine can do at most; later reports say the share reached");
   if (match_of_a_usual_problem(context) != WisdomMatch::exact)
     suggest("tune --sizes 2:16 --residency cold,l2 --budget 10min",

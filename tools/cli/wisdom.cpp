@@ -19,7 +19,7 @@
 #include "own_wisdom.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 
 namespace tilewright::cli {
 
@@ -151,7 +151,7 @@ void export_lines(const WisdomFlags& flags) {
 void check_rows(const std::string& path, const std::vector<WisdomRecord>& records) {
   if (!sqlite::is_database(path)) return;
   for (const WisdomRecord& record : records) try {
-      (void)record_of_line(to_json(record));
+      check(record);
     } catch (const Error& error) {
       throw Error(ErrorCode::io, "FILE",
                   fmt::format("FILE = '{}': record {}: {}", path, record.source, error.what()));

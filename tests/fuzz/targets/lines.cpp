@@ -1,5 +1,5 @@
-// Files of JSON lines, each by its reader, which the first byte chooses: wisdom that others hand out, lines
-// that are kept (ceilings, costs), and recorded sweeps.
+// Files of JSON lines, each by its reader, which the first byte chooses: wisdom that others hand out, and
+// recorded sweeps.
 #include "wisdom/lines.hpp"
 
 #include <filesystem>
@@ -8,7 +8,6 @@
 #include "core/problem.hpp"
 #include "target.hpp"
 #include "tune/replay.hpp"
-#include "wisdom/kept_lines.hpp"
 #include "wisdom/record.hpp"
 
 namespace tilewright::fuzz {
@@ -24,8 +23,11 @@ void read_wisdom(const std::string& path) {
   WisdomQuery query;
   query.family = "gemm_small_cpu", query.architecture = "avx512", query.objective = "time";
   query.problem = parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1");
-  for (const WisdomStage stage : {WisdomStage::exact, WisdomStage::near_shape})
-    for (const WisdomFinding& found : lines.find(query, stage)) (void)lines.fetch(found.record);
+  for (const WisdomStage stage : {WisdomStage::exact, WisdomStage::near_shape}) {
+    ShapeSearch search(query, stage);
+    search.add(lines.shapes(query), 0);
+    while (const auto found = search.next()) (void)lines.fetch(found->shape->number);
+  }
   lines.each_model([](const FittedModel& model) { (void)json_line(to_json(model)); });
   lines.each([](const WisdomRecord& record) {
     const std::string line = json_line(to_json(record));
@@ -39,17 +41,10 @@ void read_wisdom(const std::string& path) {
 void one_input(const std::string& input) {
   if (input.empty()) return;
   const std::string path = file_of(std::string_view(input).substr(1));
-  switch (input[0]) {
-    case 'w':
-      return read_wisdom(path);
-    case 's':
-      return (void)Replay::read(path);
-    default: {
-      const auto kept = read_kept_lines(path);
-      replace_kept_lines(path, [](const auto&) { return false; }, {});
-      require(read_kept_lines(path) == kept, "lines that are kept are read as they were");
-    }
-  }
+  if (input[0] == 's')
+    (void)Replay::read(path);
+  else
+    read_wisdom(path);
 }
 
 std::vector<std::string> seeds() {
@@ -57,8 +52,7 @@ std::vector<std::string> seeds() {
       std::string("w") + wisdom_line,
       R"(w{"config":{"architecture":5},"device":"a CPU","family":"new","problem":"new:f64:n=4","verdict":"passed"})",
       R"(w{"model":"gemm_host","device":"a CPU","coefficients":{"rate":1e9}})",
-      R"(s{"problem":"gemm:f64:nn:m=4,n=4,k=4","base":{"a":1},"config":{"b":2},"seconds":1,"joules":2})",
-      R"(k{"device":"a CPU","threads":1,"memory":[1,2]})"};
+      R"(s{"problem":"gemm:f64:nn:m=4,n=4,k=4","base":{"a":1},"config":{"b":2},"seconds":1,"joules":2})"};
 }
 
 }  // namespace tilewright::fuzz

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 
 namespace tilewright::cli {
 namespace {
