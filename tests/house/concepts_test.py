@@ -15,7 +15,8 @@ IDEAS = [
     # What can compute, whatever is computed. LU has protocols of its own until src/plan serves it.
     ("a protocol of candidates", r"^struct (?:\w*PlanCandidate|Lu\w*Candidate|Candidate)\b[^;]*\{", ("src",),
      {"src/gemm/candidate.hpp", "src/lu/candidates.hpp", "src/lu/device/plan.cpp"}),
-    ("a tuning session", r"^(?:class|struct) (?:\w*TuneSession|Session)\b(?!::)[^;]*\{", ("src/tune",), {"src/tune/session.hpp", "src/tune/lu/session.cpp"}),
+    ("a tuning session", r"^(?:class|struct) (?:\w*TuneSession|Session)\b(?!::)[^;]*\{", ("src/tune",), {"src/tune/session.hpp"}),
+    ("a gate before timing", r"^ *bool is_right\(std::size_t i?\)", ("src/tune",), {"src/tune/checked_pool.hpp"}),
     ("a place that fills the arguments of a small kernel", r"^ *GemmSmallCpuArguments (?!\*)\w+(?:;|\{)", ("src/gemm", "src/tune", "src/lu", "doors", "tools"), set()),
     ("the class of a factor", r"\? Scalar::one : Scalar::general", ("src/core", "src/gemm", "src/tune", "src/lu", "doors", "tools"), {"src/core/problem.hpp"}),
     ("a comparison of a candidate's name", r"candidate(?:\(\))? ?[!=]= ?\"", LIBRARY, set()),
