@@ -110,7 +110,7 @@ TEST(CopyScaleOperation, IsTunedKeptAndFoundAgain) {
   ScalesTold told;
   const auto run = [&](bool resume) {
     SessionOptions options;
-    options.budget_s = 1e-2;
+    options.budget_s = 1e-3;
     options.clock = BudgetClock::of_turns();
     options.log = {.path = folder / "sweep.jsonl", .resume = resume};
     options.store = &store;
