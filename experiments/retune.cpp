@@ -13,7 +13,7 @@
 #include "measure/ceilings.hpp"
 #include "measure/contest.hpp"
 #include "program.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/product.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 
@@ -66,8 +66,8 @@ Tally tune_again(const GemmProblem& problem, TuneOptions options, bool remember,
   Tally tally;
   for (int again = 1; again < tunings; ++again) {
     options.seed = std::uint64_t(again + 1);
-    if (remember) options.rules.incumbent = first.config;
-    const TuneResult result = tune(gemm_small_cpu_family(), problem, options, machine);
+    if (remember) options.incumbent = first.config;
+    const TuneResult result = tune(*product_operation(problem, machine), options);
     if (result.config == first.config)
       ++tally.same;
     else if (agree(problem, first.config, result.config, machine.arena()))
@@ -90,7 +90,7 @@ int run(const std::string& path, double seconds) {
   int stable = 0, stable_alone = 0;
   for (const GemmProblem& problem : problems) {
     prepare_operands(problem, machine.arena());
-    const TuneResult first = tune(gemm_small_cpu_family(), problem, options, machine);
+    const TuneResult first = tune(*product_operation(problem, machine), options);
     const Tally known = tune_again(problem, options, true, first, machine);
     const Tally alone = tune_again(problem, options, false, first, machine);
     stable += known.stable(), stable_alone += alone.stable();

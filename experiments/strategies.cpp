@@ -9,12 +9,12 @@
 #include <map>
 #include <random>
 
+#include "analyze/replay.hpp"
 #include "device/cpu.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
 #include "measure/estimate.hpp"
 #include "program.hpp"
-#include "tune/replay.hpp"
 
 namespace tilewright {
 namespace {

@@ -31,7 +31,6 @@ struct Renamed {
 };
 constexpr Renamed renamed[] = {{"objective_weight", "objective"},
                                {"tune_on_miss.budget_s", "tune_budget_s"},
-                               {"sweep", "log"},
                                {"to.stride", "the stride of out"},
                                {"stride_c", "the stride of out"}};
 

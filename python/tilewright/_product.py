@@ -16,7 +16,7 @@ def _share(name, value):
 def _budget(name, value):
     seconds_ = seconds(name, value)
     if not seconds_ >= 0:
-        raise ValueError(f"{name} = {value} is no time to search in")
+        raise ValueError(f"{name} = {value} must be positive")
     return seconds_
 
 

@@ -21,7 +21,7 @@ void check_tune_on_miss(const Context::Impl& context, const GemmProblem& problem
   const auto refuse = [&](ErrorCode code, const char* reason) {
     throw Error(code, "tune_on_miss", fmt::format("tune_on_miss.budget_s = {} {}", budget_s, reason));
   };
-  if (!(budget_s > 0)) refuse(ErrorCode::invalid_argument, "is no time");
+  if (!(budget_s > 0)) refuse(ErrorCode::invalid_argument, "must be positive");
   if (options.objective != Objective::time)
     refuse(ErrorCode::unsupported, "is for objective = time; `tilewright tune --objective` tunes for others");
   if (problem.location == Location::device)

@@ -32,6 +32,15 @@ bool AxisCondition::allows(const nlohmann::json& own) const {
   return relation == ">" ? own > value : own < value;
 }
 
+nlohmann::json AxisRules::as_json() const {
+  auto json = nlohmann::json::object();
+  for (const AxisChoice& choice : choices)
+    json["set"].push_back({{"axis", choice.axis}, {"values", choice.values}});
+  for (const AxisCondition& one : conditions)
+    json["where"].push_back({{"axis", one.axis}, {"relation", one.relation}, {"value", one.value}});
+  return json;
+}
+
 bool AxisRules::admit(const nlohmann::json& fields) const {
   return std::all_of(conditions.begin(), conditions.end(),
                      [&](const AxisCondition& one) { return one.allows(fields.at(one.axis)); });

@@ -37,6 +37,8 @@ struct AxisRules {
   std::vector<AxisChoice> choices;
   std::vector<AxisCondition> conditions;
 
+  // For the head of a log; what is not restricted is left out.
+  nlohmann::json as_json() const;
   // Whether a config, by field names, fulfils all conditions.
   bool admit(const nlohmann::json& fields) const;
   // Whether the choices and conditions speak of `axis`, and whether they allow it `value`.

@@ -10,6 +10,7 @@
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
+#include "tune/operation.hpp"
 #include "tune/prepared_call.hpp"
 #include "tune/turn_timer.hpp"
 
@@ -22,11 +23,6 @@ GemmProblem timed_problem(GemmProblem problem);
 // changes; what follows in the same arena then costs no more. `ring_bytes` are of cold operands in all.
 void prepare_operands(const GemmProblem& problem, Arena& arena, double ring_bytes = cold_bytes);
 
-// What the operands of a problem cost before anything can be timed.
-struct OperandRing {
-  double bytes = cold_bytes;  // of cold operands in all; 0: not even the smallest ring can be afforded
-  double fill_s = 0;          // that filling it is expected to take; of the smallest ring where bytes = 0
-};
 // The largest ring that is filled within `most_s`: all of cold_bytes where that is time enough or the arena
 // holds them already, less where it is not, but never so little that caches could hold a part of it.
 OperandRing affordable_ring(const GemmProblem& problem, const Arena& arena, double most_s);

@@ -28,8 +28,8 @@ void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
   std::ifstream file(path);
   next_line(file, first);
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorCode::invalid_argument, "--" + rules.argument,
-                fmt::format("--{} = '{}' exists and {}", rules.argument, path, what));
+    const std::string name = rules.dashes + rules.argument;
+    throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' exists and {}", name, path, what));
   };
   if (!first.starts_with(opening) &&
       !opening.starts_with(first))  // the latter: a run that ended in its first word
@@ -63,7 +63,8 @@ void LineLog::open() {
     descriptor_ = file_->open_itself(O_RDWR | O_APPEND);
     if (lock_file(descriptor_, {})) return;
     if (!rules_.evades || number > most_runs)
-      fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
+      fail(fmt::format("is being written by another run: name another with {}{}", rules_.dashes,
+                       rules_.argument));
     const std::string name =
         fmt::format("{}.{}{}", wanted.stem().string(), number, wanted.extension().string());
     path_ = (wanted.parent_path() / name).string();
@@ -113,9 +114,9 @@ void LineLog::refuse_other_run(const nlohmann::json& before, const nlohmann::jso
     fail(fmt::format("is no {}: its first line does not say what was asked for", rules_.what));
   for (const auto& item : now.items())
     if (const auto was = before.value(item.key(), nlohmann::json()); was != item.value())
-      throw Error(ErrorCode::invalid_argument, "--resume",
-                  fmt::format("--resume: '{}' was begun with {} = {}, and now it is {}", path_, item.key(),
-                              was.dump(), item.value().dump()));
+      throw Error(ErrorCode::invalid_argument, rules_.dashes + "resume",
+                  fmt::format("{}resume: '{}' was begun with {} = {}, and now it is {}", rules_.dashes, path_,
+                              item.key(), was.dump(), item.value().dump()));
 }
 
 void LineLog::write(const nlohmann::json& line) {

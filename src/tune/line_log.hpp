@@ -13,13 +13,14 @@
 namespace tilewright {
 
 struct LineLogRules {
-  std::string argument = "sweep";  // by which errors name the file
+  std::string argument = "sweep";  // by which errors name the file, and `dashes` where it is a flag
   std::string opening;             // the first key of the first line of such a file; others are left alone
   bool resume = false;             // read what is there; otherwise begin anew and keep it as `path`.before
   std::string kind = "";           // a key that the first line has as well: files of several kinds open alike
   bool keep_all = true;            // every earlier file: .before, .before.2, ...; else the last one only
   std::string what = "sweep log";  // that errors miss
   bool evades = false;  // where another run writes the file: to the next free one of sweep.2.jsonl, ...
+  std::string dashes = "--";
 };
 
 // Throws Error(invalid_argument) naming the argument where `path` holds something else than such a file. One

@@ -35,7 +35,7 @@ nlohmann::json origin_keys(const Origin& origin) {
 
 class SearchLoop : public Evaluator {
  public:
-  SearchLoop(const std::string& subject, ConfigPool& pool, const SearchOptions& options,
+  SearchLoop(const std::string& subject, CheckedPool& pool, const SearchOptions& options,
              const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s)
       : Evaluator(pool.size()),
         pool_(pool),
@@ -358,7 +358,7 @@ class SearchLoop : public Evaluator {
     outcome_.discarded_rounds = verdict.discarded;
   }
 
-  ConfigPool& pool_;
+  CheckedPool& pool_;
   const SearchOptions& options_;
   const SearchPace& pace_;
   std::optional<std::size_t> incumbent_;
@@ -380,19 +380,6 @@ class SearchLoop : public Evaluator {
 
 }  // namespace
 
-// The power of a steady load times the time of a problem: the turn may have begun with launches that it does
-// not count.
-Metrics ConfigPool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
-  constexpr int tries = 3;
-  (void)time(i, turn_s / 16);  // made, and warm
-  for (int attempt = 1;; ++attempt, turn_s *= 2) {
-    EnergyObserver energy(&meter);
-    double seconds = 0;
-    observe({&energy}, [&](const auto&) { seconds = time(i, turn_s).seconds; });
-    if (energy.fault().empty() || attempt == tries) return {seconds, energy.watts() * seconds};
-  }
-}
-
 void check_search(const SearchOptions& options, Location location, const std::string& uuid) {
   strategy_named(options.strategy);
   if (!options.objective.needs_energy()) return;
@@ -409,7 +396,7 @@ void check_search(const SearchOptions& options, Location location, const std::st
                        on_gpu ? "GPU " : to_string(location), uuid, covers.text()));
 }
 
-SearchOutcome search(const std::string& subject, ConfigPool& pool, const SearchOptions& options,
+SearchOutcome search(const std::string& subject, CheckedPool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s) {
   return SearchLoop(subject, pool, options, pace, incumbent, begin_s).run();
 }

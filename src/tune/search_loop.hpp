@@ -13,7 +13,7 @@
 #include "core/problem.hpp"
 #include "measure/estimate.hpp"
 #include "tune/budget_clock.hpp"
-#include "tune/config_pool.hpp"
+#include "tune/checked_pool.hpp"
 #include "tune/sweep_log.hpp"
 
 namespace tilewright {
@@ -85,17 +85,7 @@ void check_search(const SearchOptions& options, Location location, const std::st
 
 // `subject` is the problem's text, `begin_s` when the budget began, `incumbent` the place of what was known
 // as best before.
-SearchOutcome search(const std::string& subject, ConfigPool& pool, const SearchOptions& options,
+SearchOutcome search(const std::string& subject, CheckedPool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s);
-
-// The line of wisdom that the winner stands for, and those of the configs that failed the gate, which are
-// kept so that people see them and no lookup takes them.
-nlohmann::json winner_record(const SearchOutcome& outcome, const Origin& origin,
-                             const nlohmann::json& config);
-nlohmann::json peer_record(const SearchOutcome& outcome, const PeerOutcome& peer, const Origin& origin);
-std::vector<nlohmann::json> wrong_records(const SearchOutcome& outcome, const Origin& origin);
-
-// The keys that every tuned record has of its times.
-void add_times(nlohmann::json& record, const Estimate& seconds, const Estimate& default_seconds);
 
 }  // namespace tilewright

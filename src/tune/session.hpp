@@ -1,18 +1,15 @@
-// One tuning session, of the tool, of a program or of a call that missed, on the CPU and on a GPU alike: it
-// shares its budget out among problems, searches each among the configs of the family that serves it, keeps
-// what is found as soon as it is found, and goes on from a log. It prints nothing; a watcher is told.
+// One tuning session, of the tool, of a program or of a call that missed, whatever is computed and wherever:
+// it shares its budget out among problems, searches each among the configs of its operation, keeps what is
+// found as soon as it is found, and goes on from a log. It prints nothing; a watcher is told.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tune/seeds.hpp"
 #include "tune/tuner.hpp"
 #include "wisdom/store.hpp"
-#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
@@ -22,10 +19,10 @@ struct SessionLog {
   bool keep_all = true;  // every log that was there before; else the last one only
   bool evades = false;   // to a file of another name where another run writes it, and nothing is resumed
   nlohmann::json run = nlohmann::json::object();  // what else must be the same for earlier turns to count
+  std::string argument = "--sweep";               // as its user knows it
 };
 
 struct SessionOptions {
-  FamilyList families = tune_families();
   std::optional<double> budget_s;  // in all, filling memory included; else the usual one of each problem, and
                                    // filling comes on top
   BudgetClock clock;               // that it is counted by
@@ -35,31 +32,26 @@ struct SessionOptions {
   std::string strategy = "exhaustive";
   std::uint64_t seed = 1;
   double window_s = 0;  // that turns with energy last at least
-  ChoiceRules rules;    // seeds and incumbents are found for each problem
-  Seeds seeds;
   SessionLog log;
-  WisdomStore* store = nullptr;   // keeps the winners; null: nobody
-  const Wisdom* known = nullptr;  // where incumbents come from; null: there are none
-  // What was known as best before, of families that wisdom keeps nothing of.
-  std::function<std::optional<nlohmann::json>(const GemmProblem&)> incumbent;
+  WisdomStore* store = nullptr;  // keeps the winners; null: nobody
 };
 
-// Told of what happens, between two turns.
+// Told of what happens, between two turns. Problems are named by their place in the session's list.
 class TuneWatcher {
  public:
   virtual ~TuneWatcher() = default;
   // Asked before each turn: true ends the session. `done` problems are finished and `now` is searched.
-  virtual bool stop(const GemmProblem& /*now*/, std::int64_t /*done*/, double /*spent_s*/) { return false; }
-  // Filling memory with the operands of `problem` takes `needed_s`, which is too much of what is left.
-  virtual void left_out(const GemmProblem& /*problem*/, double /*needed_s*/, double /*left_s*/) {}
+  virtual bool stop(std::size_t /*now*/, std::int64_t /*done*/, double /*spent_s*/) { return false; }
+  // Filling memory with the operands of a problem takes `needed_s`, which is too much of what is left.
+  virtual void left_out(std::size_t /*problem*/, double /*needed_s*/, double /*left_s*/) {}
   // Fewer cold operands than usual are filled.
-  virtual void small_ring(const GemmProblem& /*problem*/, double /*bytes*/) {}
+  virtual void small_ring(std::size_t /*problem*/, double /*bytes*/) {}
   virtual void found(const TuneResult&) {}
   // Nothing is kept of a result, because energy was compared in too few rounds.
   virtual void undecided(const TuneResult&) {}
-  // Lines of wisdom, found now or by the run that is resumed; `newer` says of which the store has a newer or
-  // better measured record, which stays.
-  virtual void kept(const std::vector<nlohmann::json>& /*records*/, const std::vector<bool>& /*newer*/) {}
+  // Records found now or by the run that is resumed, the winner's first and then its peers'; `newer` says of
+  // which the store has a newer or better measured one, which stays.
+  virtual void kept(const std::vector<WisdomRecord>& /*records*/, const std::vector<bool>& /*newer*/) {}
 };
 
 struct SessionReport {
@@ -73,16 +65,15 @@ struct SessionReport {
 
 class TuneSession {
  public:
-  // Refuses what can be refused without any work: problems, axes, the objective, the log. Machine and watcher
-  // must outlive the session. Problems of a grouped batch stand for the pointer batches that it consists of.
-  TuneSession(SessionOptions options, std::vector<GemmProblem> problems, TuneMachine& machine,
-              TuneWatcher& watcher);
+  // Refuses what can be refused without any work: the strategy, the objective, the log. The watcher must
+  // outlive the session.
+  TuneSession(SessionOptions options, Operations operations, TuneWatcher& watcher);
   ~TuneSession();
 
   double budget_s() const;          // in all
   std::string log_path() const;     // "" without a log
   std::int64_t kept_turns() const;  // from the run that is resumed
-  const std::vector<GemmProblem>& problems() const;
+  const Operations& operations() const;
 
   // Throws what searching throws; what was found before that is kept.
   SessionReport run();

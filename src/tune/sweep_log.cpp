@@ -19,13 +19,25 @@ double number_of(const nlohmann::json& value) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
+// The winner's record alone was written once, without its peers'.
+std::vector<WisdomRecord> records_in(const nlohmann::json& result) {
+  std::vector<WisdomRecord> records;
+  for (const nlohmann::json& line : result.is_array() ? result : nlohmann::json::array({result})) {
+    auto record = line.is_object() ? record_of_line(line) : std::nullopt;
+    if (!record) throw Error(ErrorCode::io, "sweep", "its result is not a record");
+    records.push_back(std::move(*record));
+  }
+  return records;
+}
+
 }  // namespace
 
 SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all,
-                   bool evades)
-    : file_(std::make_unique<LineLog>(
-          path, LineLogRules{
-                    .opening = "run", .resume = resume, .keep_all = keep_all, .evades = evades && !resume})) {
+                   bool evades, const std::string& argument) {
+  LineLogRules rules{.opening = "run", .resume = resume, .keep_all = keep_all, .evades = evades && !resume};
+  if (!argument.starts_with(rules.dashes)) rules.dashes.clear();
+  rules.argument = argument.substr(rules.dashes.size());
+  file_ = std::make_unique<LineLog>(path, rules);
   const auto& lines = file_->kept();
   if (lines.empty()) {
     write({{"run", run}});
@@ -34,7 +46,7 @@ SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resu
   file_->refuse_other_run(lines.front().value("run", nlohmann::json::object()), run);
   for (std::size_t i = 1; i < lines.size(); ++i) try {
       take_in(lines[i]);
-    } catch (const nlohmann::json::exception& error) {
+    } catch (const std::exception& error) {
       file_->fail(fmt::format("is no sweep: line {} cannot be read ({})", i + 1, json_fault(error)));
     }
 }
@@ -42,7 +54,7 @@ SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resu
 void SweepLog::take_in(const nlohmann::json& line) {
   const std::string problem = line.value("problem", "");
   const std::string config = line.value("config", nlohmann::json::object()).dump();
-  if (line.contains("result")) results_[problem] = line["result"];
+  if (const auto at = line.find("result"); at != line.end()) results_[problem] = records_in(*at);
   if (line.contains("failed")) failures_[key(problem, "", config)] = line["failed"].get<std::string>();
   if (const auto at = line.find("passed"); at != line.end())
     passed_[key(problem, "", config)] = {number_of(at->at("error")), number_of(at->at("error_bound"))};
@@ -72,9 +84,9 @@ std::optional<Accuracy> SweepLog::passed(const std::string& problem, const std::
   return found == passed_.end() ? std::nullopt : std::optional(found->second);
 }
 
-nlohmann::json SweepLog::result(const std::string& problem) const {
+std::vector<WisdomRecord> SweepLog::result(const std::string& problem) const {
   const auto found = results_.find(problem);
-  return found == results_.end() ? nlohmann::json() : found->second;
+  return found == results_.end() ? std::vector<WisdomRecord>() : found->second;
 }
 
 void SweepLog::write(const nlohmann::json& line) {
@@ -111,7 +123,9 @@ void SweepLog::add_passed(const std::string& problem, const nlohmann::json& conf
          {"passed", {{"error", accuracy.error}, {"error_bound", accuracy.bound}}}});
 }
 
-void SweepLog::add_result(const std::string& problem, const nlohmann::json& result) {
+void SweepLog::add_result(const std::string& problem, const std::vector<WisdomRecord>& records) {
+  auto result = nlohmann::json::array();
+  for (const WisdomRecord& record : records) result.push_back(to_json(record));
   write({{"problem", problem}, {"result", result}});
 }
 

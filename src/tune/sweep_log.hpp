@@ -15,6 +15,7 @@
 #include "core/objective.hpp"
 #include "measure/accuracy.hpp"
 #include "tune/line_log.hpp"
+#include "wisdom/record.hpp"
 
 namespace tilewright {
 
@@ -26,9 +27,10 @@ class SweepLog {
   // last line that was cut off is dropped. Without `resume` the log starts anew and the old one is kept as
   // `path`.before (`keep_all`: .before.2 and so on where there is one already). One run at a time writes a
   // log: Error(io) for the second.
-  // With `evades` and without `resume` the second one goes to a file of another name (line_log.hpp).
+  // With `evades` and without `resume` the second one goes to a file of another name (line_log.hpp). Errors
+  // call the file `argument`.
   SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all = true,
-           bool evades = false);
+           bool evades = false, const std::string& argument = "--sweep");
   std::string path() const { return file_ ? file_->path() : ""; }  // of the file that is written
 
   // The next turn of this candidate at this stage that an earlier run measured and nobody took yet.
@@ -38,8 +40,8 @@ class SweepLog {
   std::string failure(const std::string& problem, const std::string& config) const;
   // How exact an earlier run's gate found it; empty when that did not pass it.
   std::optional<Accuracy> passed(const std::string& problem, const std::string& config) const;
-  // The result of a problem that is done; null when it is not.
-  nlohmann::json result(const std::string& problem) const;
+  // The records of a problem that is done; none when it is not.
+  std::vector<WisdomRecord> result(const std::string& problem) const;
 
   // Throws Error(io) when the line cannot be written. `origin` says of the lines that follow where and from
   // which sources they were measured: device, device_uuid, source_hash. `peer` names whose turn or failure it
@@ -51,7 +53,7 @@ class SweepLog {
   void add_failure(const std::string& problem, const nlohmann::json& config, const std::string& reason,
                    const std::string& peer = "");
   void add_passed(const std::string& problem, const nlohmann::json& config, const Accuracy& accuracy);
-  void add_result(const std::string& problem, const nlohmann::json& result);
+  void add_result(const std::string& problem, const std::vector<WisdomRecord>& records);
 
   std::int64_t kept() const noexcept { return kept_; }  // turns read from an earlier run
 
@@ -63,7 +65,7 @@ class SweepLog {
   std::map<std::string, std::deque<Metrics>> turns_;
   std::map<std::string, std::string> failures_;
   std::map<std::string, Accuracy> passed_;
-  std::map<std::string, nlohmann::json> results_;
+  std::map<std::string, std::vector<WisdomRecord>> results_;
   std::int64_t kept_ = 0;
 };
 

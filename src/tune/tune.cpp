@@ -8,7 +8,9 @@
 
 #include "core/product/faults.hpp"
 #include "device/cpu.hpp"
+#include "tune/family/product.hpp"
 #include "tune/session.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 namespace {
@@ -24,54 +26,56 @@ WisdomStore open_store(const std::string& path) {
   return WisdomStore(path, sqlite::Mode::write);
 }
 
+Tuned tuned_of(const std::vector<WisdomRecord>& records, const std::string& wisdom, std::int64_t measured) {
+  const WisdomRecord& ours = records.front();
+  Tuned tuned;
+  tuned.problem = parse_problem(ours.problem);
+  tuned.family = ours.family;
+  tuned.config = ours.config.dump();
+  tuned.wisdom = wisdom;
+  tuned.seconds = ours.seconds, tuned.seconds_low = ours.seconds_low, tuned.seconds_high = ours.seconds_high;
+  tuned.joules = ours.energy_j.value_or(0);
+  if (records.size() > 1) tuned.peer = records[1].family, tuned.peer_seconds = records[1].seconds;
+  tuned.regret = paired_regret(ours).value_or(0);
+  tuned.tie = ours.extra.value("tie", false);
+  tuned.candidates = ours.candidates.value_or(0);
+  tuned.measured = measured;
+  return tuned;
+}
+
 // What the caller is told, and what stops it.
 class CallersWatcher : public TuneWatcher {
  public:
-  CallersWatcher(const TuneSearch& search, std::string wisdom, std::vector<Tuned>& tuned)
-      : search_(search), wisdom_(std::move(wisdom)), tuned_(tuned) {}
+  CallersWatcher(const TuneSearch& search, const std::vector<GemmProblem>& problems, std::string wisdom,
+                 std::vector<Tuned>& tuned)
+      : search_(search), problems_(problems), wisdom_(std::move(wisdom)), tuned_(tuned) {}
 
-  bool stop(const GemmProblem& now, std::int64_t done, double spent_s) override {
-    return search_.progress && !search_.progress({now, done, spent_s});
+  bool stop(std::size_t now, std::int64_t done, double spent_s) override {
+    return search_.progress && !search_.progress({problems_[now], done, spent_s});
   }
-  void left_out(const GemmProblem& problem, double needed_s, double) override {
-    throw Error(ErrorCode::invalid_argument, "budget_s",
-                fmt::format("budget_s = {:.3g} is too little for {}: filling memory with cold operands alone "
-                            "takes about {:.2g} s, so {:.2g} s are wanted",
-                            search_.budget_s, to_string(problem), needed_s, needed_s / fill_share));
+  void left_out(std::size_t problem, double needed_s, double) override {
+    throw Error(
+        ErrorCode::invalid_argument, "budget_s",
+        fmt::format("budget_s = {:.3g} is too little for {}: filling memory with cold operands alone "
+                    "takes about {:.2g} s, so {:.2g} s are wanted",
+                    search_.budget_s, to_string(problems_[problem]), needed_s, needed_s / fill_share));
   }
   void found(const TuneResult& result) override { measured_ = result.measured; }
   void undecided(const TuneResult& result) override {
     throw Error(ErrorCode::invalid_argument, "budget_s",
                 fmt::format("budget_s = {:.3g} is too little to compare energy for {}, and nothing is kept",
-                            search_.budget_s, to_string(result.problem)));
+                            search_.budget_s, result.subject));
   }
-  // The winner's record first, then the peers'; of this run or of the one that is resumed.
-  void kept(const std::vector<nlohmann::json>& records, const std::vector<bool>&) override {
-    const nlohmann::json& ours = records.front();
-    Tuned tuned;
-    tuned.problem = parse_problem(ours.at("problem").get<std::string>());
-    tuned.family = ours.at("family").get<std::string>();
-    tuned.config = ours.at("config").dump();
-    tuned.wisdom = wisdom_;
-    ours.at("seconds").get_to(tuned.seconds);
-    ours.at("seconds_low").get_to(tuned.seconds_low);
-    ours.at("seconds_high").get_to(tuned.seconds_high);
-    tuned.joules = ours.value("energy_j", 0.0);
-    if (records.size() > 1) {
-      records[1].at("family").get_to(tuned.peer);
-      records[1].at("seconds").get_to(tuned.peer_seconds);
-    }
-    ours.at("regret").get_to(tuned.regret);
-    ours.at("tie").get_to(tuned.tie);
-    ours.at("candidates").get_to(tuned.candidates);
-    tuned.measured = std::exchange(measured_, 0);
-    tuned_.push_back(std::move(tuned));
+  // Of this run or of the one that is resumed.
+  void kept(const std::vector<WisdomRecord>& records, const std::vector<bool>&) override {
+    tuned_.push_back(tuned_of(records, wisdom_, std::exchange(measured_, 0)));
   }
 
   static constexpr double fill_share = 0.5;  // of the budget
 
  private:
   const TuneSearch& search_;
+  const std::vector<GemmProblem>& problems_;
   std::string wisdom_;
   std::vector<Tuned>& tuned_;
   std::int64_t measured_ = 0;
@@ -84,11 +88,11 @@ GemmProblem as_tuned(const GemmProblem& problem) {
   return asked;
 }
 
-std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std::string& cpu,
+std::vector<Tuned> search_and_keep(const std::vector<GemmProblem>& problems, const std::string& cpu,
                                    const std::string& wisdom, const TuneSearch& search) {
   if (!(search.budget_s > 0))
     throw Error(ErrorCode::invalid_argument, "budget_s",
-                fmt::format("budget_s = {} is no time to search in", search.budget_s));
+                fmt::format("budget_s = {} must be positive", search.budget_s));
   if (search.resume && search.log.empty())
     throw Error(ErrorCode::invalid_argument, "resume", "resume = true, but no log is named to go on from");
   WisdomStore store = open_store(wisdom);
@@ -99,13 +103,13 @@ std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std:
   options.fill_share = CallersWatcher::fill_share;
   options.objective = TuneObjective::parse(search.objective);
   options.strategy = search.strategy;
-  options.log = {.path = search.log, .resume = search.resume};
+  options.log = {.path = search.log, .resume = search.resume, .argument = "log"};
   options.store = &store;
-  options.known = &known;
   TuneMachine machine(enum_from_string<Isa>(cpu, "cpu"), search.device);
+  machine.use_wisdom(&known);
   std::vector<Tuned> tuned;
-  CallersWatcher watcher(search, wisdom, tuned);
-  TuneSession(std::move(options), std::move(problems), machine, watcher).run();
+  CallersWatcher watcher(search, problems, wisdom, tuned);
+  TuneSession(std::move(options), product_operations(problems, machine), watcher).run();
   return tuned;
 }
 
@@ -118,7 +122,7 @@ std::vector<Tuned> tune(Context& context, const std::vector<GemmProblem>& proble
     asked.push_back(as_tuned(problem));
     validate(asked.back());
   }
-  auto tuned = search_and_keep(std::move(asked), context.cpu(), context.wisdom(), search);
+  auto tuned = search_and_keep(asked, context.cpu(), context.wisdom(), search);
   context.forget_plans();
   return tuned;
 }

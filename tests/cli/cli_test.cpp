@@ -13,7 +13,9 @@
 #include "gemm_verify.hpp"
 #include "hybrid_flags.hpp"
 #include "lists.hpp"
+#include "recheck.hpp"
 #include "support/temp_folder.hpp"
+#include "tune_flags.hpp"
 #include "tune_report.hpp"
 
 namespace tilewright::cli {
@@ -334,6 +336,37 @@ TEST(Lists, ObjectivesHaveWeights) {
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("--objective"), std::string::npos) << error.what();
     }
+}
+
+TEST(Seeds, AreThoseOfTheSameProblemTheNearestBatchFirst) {
+  const TempFolder folder;
+  const auto line = [](const char* family, const std::string& problem, int nr) {
+    return nlohmann::json{{"family", family}, {"problem", problem}, {"config", {{"nr", nr}}}}.dump() + "\n";
+  };
+  const std::string problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=";
+  const std::string path = folder.write(
+      "seeds.jsonl", "{\"command\": \"bench\"}\n" + line("gemm_small_cpu", problem + "1000000", 1) +
+                         line("gemm_small_cpu", problem + "100", 2) +
+                         line("gemm_small_cpu", problem + "90", 2) + line("other", problem + "100", 3) +
+                         line("gemm_small_cpu", "gemm_batched:f64:nt:m=4,n=4,k=4:strided:batch=100", 4));
+  const auto found = Seeds(path).of("gemm_small_cpu", parse_problem(problem + "100:residency=l1"));
+  EXPECT_EQ(found, (std::vector<nlohmann::json>{{{"nr", 2}}, {{"nr", 1}}}));
+  EXPECT_THROW(Seeds(folder / "none"), Error);
+  EXPECT_THROW(Seeds(folder.write("bad.jsonl", "{\n")), Error);
+}
+
+// What two looks at a record at different times say together.
+TEST(Recheck, ARegressionIsOneWhereBothTimesSaySo) {
+  const Checked regressed{.verdict = "regression: slower than the default"};
+  const Checked held, unsure{.verdict = "unknown: the machine drifts too much"};
+  EXPECT_TRUE(agreed(regressed, regressed).regressed());
+  for (const Checked& second : {held, unsure}) {
+    const Checked both = agreed(regressed, second);
+    EXPECT_FALSE(both.regressed());
+    EXPECT_FALSE(both.holds());
+    EXPECT_TRUE(both.verdict.starts_with("unknown: ")) << both.verdict;
+  }
+  EXPECT_NE(agreed(regressed, held).verdict.find("slower than the default"), std::string::npos);
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ import unittest
 
 import numpy
 
+sys.dont_write_bytecode = True
+import keys_test
+
 try:
     import scipy.linalg
 except ImportError:
@@ -107,14 +110,17 @@ class Lu(unittest.TestCase):
                "--wisdom", self.folder / "w.sqlite", "--sweep", self.folder / "s.jsonl")
         done = self.run_tool(*job, "--json", self.folder / "w.jsonl")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("of 3 ways", done.stdout)
+        for word in ("of 3 configs", "best", "default", "regret"):
+            self.assertIn(word, done.stdout)
         self.assertIn("kept in", done.stdout)
         record = json.loads((self.folder / "w.jsonl").read_text())
+        self.assertEqual([key for key in keys_test.KEYS if key not in record], [])
+        self.assertAlmostEqual(record["gflops"], 2 / 3 * 260**3 / record["seconds"] * 1e-9, delta=record["gflops"] / 50)
         self.assertEqual((record["family"], record["problem"], record["verdict"]), ("lu", "lu:f64:m=260,n=260", "passed"))
         self.assertLess(record["error"], record["error_bound"])
         again = self.run_tool(*job, "--resume", "--json", self.folder / "again.jsonl")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("found before", again.stdout)
+        self.assertIn("measured turns are kept", again.stdout)
         self.assertEqual(json.loads((self.folder / "again.jsonl").read_text()), record)
         explained = self.run_tool("explain", "lu:f64:m=280,n=280", wisdom=self.folder / "w.sqlite")
         self.assertIn("wisdom (near_shape", explained.stdout)

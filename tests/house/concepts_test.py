@@ -14,12 +14,13 @@ ALL = (*LIBRARY, "tools", "experiments")
 IDEAS = [
     # What can compute, whatever is computed.
     ("a protocol of candidates", r"^struct \w*Candidate\b[^;]*\{", ("src",), {"src/plan/candidate.hpp"}),
-    ("a tuning session", r"^(?:class|struct) (?:\w*TuneSession|Session)\b(?!::)[^;]*\{", ("src/tune",), {"src/tune/session.hpp", "src/tune/lu/session.cpp"}),
+    ("a tuning session", r"^(?:class|struct) (?:\w*TuneSession|Session)\b(?!::)[^;]*\{", ("src/tune",), {"src/tune/session.hpp"}),
+    ("a gate before timing", r"^ *bool is_right\(std::size_t i?\)", ("src/tune",), {"src/tune/checked_pool.hpp"}),
     ("a place that fills the arguments of a small kernel", r"^ *GemmSmallCpuArguments (?!\*)\w+(?:;|\{)", ("src/gemm", "src/tune", "src/lu", "doors", "tools"), set()),
     ("an engine that has small kernels run", r"\.run\(\*(?:\w+\.)?kernel_?\b", ("src/gemm",), {"src/gemm/cpu_small/engine.hpp", "src/gemm/execute.hpp"}),
     # The batches of a hybrid split are cut by bytes as well.
     ("a cut of work into pieces, or a deal of it to threads", r"\bpiece_s = \d|\bleft_s_? -=|% thread_count\b", ("src/gemm",),
-     {"src/gemm/parallel.hpp", "src/gemm/hybrid/batch/split.cpp"}),
+     {"src/gemm/parallel.hpp", "src/gemm/hybrid/split/batch_prediction.cpp"}),
     ("how much work pays a second thread", r"_s >=? \(\w+ > 1 \?|parallel_worth", ("src",), {"src/gemm/parallel.hpp"}),
     ("a cut of a long side into bands", r"gemm_small_cpu_limit / ", ("src/gemm",), {"src/gemm/cpu_small/bands.hpp"}),
     ("whether products read A and B", r"k > 0 && \w+\.alpha != Scalar::zero", (*LIBRARY, "tools"), {"src/gemm/operand.hpp"}),

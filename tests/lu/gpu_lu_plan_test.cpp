@@ -11,8 +11,8 @@
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/tilewright.h"
-#include "tune/lu/pool.hpp"
-#include "tune/lu/session.hpp"
+#include "tune/lu/operation.hpp"
+#include "tune/tuner.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright::testing {
@@ -282,29 +282,29 @@ TEST_F(GpuLuPlan, WisdomSaysWhoFactors) {
   EXPECT_EQ(other.explain().find("wisdom"), std::string::npos) << "it is of another type";
 }
 
-TEST_F(GpuLuPlan, TuningKeepsWhatIsTakenAfterwards) {
+TEST_F(GpuLuPlan, TuningFindsRecordsOfTheGpu) {
   Context context({.use_wisdom = false, .notices = false});
-  LuTuning tuning;
-  tuning.budget_s = 0.2, tuning.gpu = device_;
-  tuning.clock = BudgetClock::of_turns();
-  tuning.rules.choices = {{"nb", {64, 96}}};
-  std::vector<LuTuned> found;
-  LuTuneWatcher watcher;
-  watcher.found = [&](const LuTuned& one) { found.push_back(one); };
+  LuTuning how{.gpu = device_};
+  how.rules.choices = {{"nb", {64, 96}}};
+  TuneOptions options;
+  options.budget_s = 0.2;
+  options.clock = BudgetClock::of_turns();
   const LuProblem problem{DType::f64, 200, 200, 208, Location::device};
-  EXPECT_EQ(tune_lu(context, {problem}, tuning, watcher).done, 1);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].record.at("device"), gpu_->limits().name);
-  EXPECT_EQ(found[0].record.at("problem"), "lu:f64:m=200,n=200:lda=208:location=device");
-  EXPECT_GE(found[0].candidates, 3) << "the default, and panels of two widths";
+  const TuneResult result = tune(*lu_operation(context, problem, how), options);
+  EXPECT_TRUE(result.complete);
+  EXPECT_GE(result.candidates, 3) << "the default, and panels of two widths";
+  const WisdomRecord record = records_of(result).front();
+  EXPECT_EQ(record.device, gpu_->limits().name);
+  EXPECT_EQ(record.problem, "lu:f64:m=200,n=200:lda=208:location=device");
 }
 
 // Wider than plans take is nothing to try.
 TEST_F(GpuLuPlan, TuningTriesTheWidthsThatPlansTake) {
-  const auto pool =
-      lu_pool({context_, parse_lu_problem("lu:f32:m=2000,n=2000:location=device"), {}, device_});
+  const auto operation =
+      lu_operation(context_, parse_lu_problem("lu:f32:m=2000,n=2000:location=device"), {.gpu = device_});
+  const OpenProblem open = operation->open(std::nullopt, 0);
   std::vector<std::int64_t> widths;
-  for (std::size_t i = 0; i < pool->size(); ++i) widths.push_back(pool->fields(i).at("nb"));
+  for (std::size_t i = 0; i < open.pool->size(); ++i) widths.push_back(open.pool->fields(i).at("nb"));
   EXPECT_EQ(*std::max_element(widths.begin(), widths.end()), 512);
 }
 

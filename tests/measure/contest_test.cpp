@@ -225,7 +225,10 @@ class SweepLogTest : public Folder {
     log.add_failure("p", {{"nr", 3}}, "wrong");
     log.add_passed("p", {{"nr", 2}}, {1e-16, 4e-16});
     log.add_turn("p", "final", {{"nr", 2}}, {3e-6, std::nullopt});
-    log.add_result("q", {{"seconds", 1}});
+    WisdomRecord record;
+    record.family = "none", record.problem = "none:q", record.device = "d", record.config = {{"nr", 2}};
+    record.seconds = 1;
+    log.add_result("q", {record});
   }
 };
 
@@ -242,8 +245,8 @@ TEST_F(SweepLogTest, ResumingGivesBackEachTurnOnce) {
   EXPECT_EQ(log.passed("p", config)->error, 1e-16);
   EXPECT_EQ(log.passed("p", config)->bound, 4e-16);
   EXPECT_FALSE(log.passed("p", nlohmann::json{{"nr", 3}}.dump()).has_value());
-  EXPECT_EQ(log.result("q")["seconds"], 1);
-  EXPECT_TRUE(log.result("p").is_null());
+  EXPECT_EQ(log.result("q").at(0).seconds, 1);
+  EXPECT_TRUE(log.result("p").empty());
 }
 
 TEST_F(SweepLogTest, CutAtAnyByteNothingWholeIsLost) {

@@ -23,27 +23,17 @@ inline constexpr SearchPace dummy_pace{.shortest_turn_s = 1e-6,
                                        .halving_share = 0.7,
                                        .incumbent_tie = 0.03};
 
-class DummyPool : public ConfigPool {
+class DummyPool : public PoolOf<DummyConfig> {
  public:
-  explicit DummyPool(std::vector<DummyConfig> configs) : configs_(std::move(configs)) {}
-  std::size_t size() const override { return configs_.size(); }
-  nlohmann::json fields(std::size_t i) const override { return to_json(configs_[i]); }
+  using PoolOf::PoolOf;
   Origin origin() const override { return {"dummy", "a machine", "", "", "", "nobody"}; }
-  void announce(std::span<const std::size_t>) override {}
-  bool is_right(std::size_t) override { return true; }
-  const std::string& failure(std::size_t) const override { return failure_; }
-  const Accuracy& accuracy(std::size_t) const override { return accuracy_; }
-  void set_failure(std::size_t, std::string) override {}
-  void set_passed(std::size_t, const Accuracy&) override {}
-  // The fewer the units beyond 5, the faster; nothing is waited for.
-  TurnTimer::Turn time(std::size_t i, double) override {
-    return {1e-6 * (1 + 0.1 * std::abs(configs_[i].units - 5)), 1};
-  }
 
  private:
-  std::vector<DummyConfig> configs_;
-  std::string failure_;
-  Accuracy accuracy_{0, 1};
+  CheckResult check(std::size_t) override { return {"", {0, 1}}; }
+  // The fewer the units beyond 5, the faster; nothing is waited for.
+  TurnTimer::Turn time_made(std::size_t i, double) override {
+    return {1e-6 * (1 + 0.1 * std::abs(configs_[i].units - 5)), 1};
+  }
 };
 
 // Serves what no other family does: f32 on the host above a size of 64.
@@ -64,7 +54,7 @@ class DummyFamily : public TuneFamily {
     space.axis(&DummyConfig::units, range(1, 16));
     auto choice = choose_configs(problem, rules, DummyConfig{}, space, {100, 100, 0},
                                  [&](std::size_t) { return space.enumerate(); });
-    return {.timed = problem,
+    return {.subject = to_string(problem),
             .pool = std::make_unique<DummyPool>(std::move(choice.configs)),
             .incumbent = choice.incumbent};
   }

@@ -7,8 +7,9 @@
 #include "dummy_family.hpp"
 #include "kernel/jit/x86.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/product.hpp"
 #include "tune/session.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 namespace {
@@ -16,10 +17,10 @@ namespace {
 class Told : public TuneWatcher {
  public:
   void found(const TuneResult& result) override { results.push_back(result); }
-  void kept(const std::vector<nlohmann::json>& lines, const std::vector<bool>&) override {
-    records.push_back(lines.front());
+  void kept(const std::vector<WisdomRecord>& found, const std::vector<bool>&) override {
+    records.push_back(to_json(found.front()));
   }
-  bool stop(const GemmProblem&, std::int64_t done, double) override { return done == stop_after; }
+  bool stop(std::size_t, std::int64_t done, double) override { return done == stop_after; }
 
   std::vector<TuneResult> results;
   std::vector<nlohmann::json> records;
@@ -29,17 +30,17 @@ class Told : public TuneWatcher {
 class Session : public ::testing::Test {
  protected:
   Session() {
-    options_.families = tune_families();
-    options_.families.insert(options_.families.begin(), &dummy_family());
+    how_.families.insert(how_.families.begin(), &dummy_family());
     options_.budget_s = 1;
   }
-  SessionReport run(std::vector<GemmProblem> problems, Told& told) {
+  SessionReport run(const std::vector<GemmProblem>& problems, Told& told) {
     TuneMachine machine(jit_available(Isa::avx2) ? Isa::avx2 : Isa::portable);
-    return TuneSession(options_, std::move(problems), machine, told).run();
+    return TuneSession(options_, product_operations(problems, machine, how_), told).run();
   }
   const GemmProblem large_ = parse_problem("gemm:f32:nn:m=100,n=100,k=100:residency=cold");
   const GemmProblem small_ = parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:residency=l1");
   SessionOptions options_;
+  ProductTuning how_;
   TempFolder folder_;
 };
 
@@ -64,8 +65,8 @@ TEST_F(Session, AFamilyOfItsOwnFileIsSearchedKeptAndLookedUp) {
 }
 
 TEST_F(Session, WhatWisdomKnowsIsTheIncumbent) {
-  options_.incumbent = [](const GemmProblem&) { return nlohmann::json({{"units", 6}}); };
-  options_.rules.conditions = {AxisCondition::parse("units>=8")};
+  how_.known = [](const GemmProblem&) { return nlohmann::json({{"units", 6}}); };
+  how_.rules.conditions = {AxisCondition::parse("units>=8")};
   Told told;
   run({large_}, told);
   EXPECT_EQ(told.results.at(0).config, nlohmann::json({{"units", 6}})) << "though the search leaves it out";
@@ -79,6 +80,16 @@ TEST_F(Session, GoesOnFromItsLog) {
   const SessionReport stopped = run({large_, small_}, first);
   EXPECT_TRUE(stopped.stopped);
   EXPECT_EQ(stopped.done, 1);
+  // What a log says of its run stays as it is, or logs of yesterday could not be gone on from.
+  std::ifstream file(options_.log.path);
+  std::string head;
+  std::getline(file, head);
+  nlohmann::json asked = nlohmann::json::parse(head).at("run");
+  EXPECT_EQ(asked.at("source_hash").size(), 2u);
+  for (const char* key : {"source_hash", "isa", "device"}) EXPECT_EQ(asked.erase(key), 1u) << key;
+  EXPECT_EQ(asked, nlohmann::json::parse(
+                       R"({"objective": "time", "strategy": "exhaustive",
+                         "rules": {"whole_space": false, "most": 0, "vary": ""}})"));
   options_.log.resume = true;
   Told second;
   EXPECT_EQ(run({large_, small_}, second).done, 2);
@@ -102,25 +113,8 @@ TEST_F(Session, RefusesWhatNoFamilyServesBeforeAnyWork) {
   EXPECT_EQ(refused("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1"), "residency");
   EXPECT_EQ(refused("gemm_batched:f64:nn:m=4,n=4,k=4:variable:batch=1:residency=l1"), "layout");
   EXPECT_TRUE(told.results.empty());
-  options_.rules.conditions = {AxisCondition::parse("units>=8")};
+  how_.rules.conditions = {AxisCondition::parse("units>=8")};
   EXPECT_EQ(refused("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:residency=l1"), "--where");
-}
-
-TEST(Seeds, AreThoseOfTheSameProblemTheNearestBatchFirst) {
-  const TempFolder folder;
-  const auto line = [](const char* family, const std::string& problem, int nr) {
-    return nlohmann::json{{"family", family}, {"problem", problem}, {"config", {{"nr", nr}}}}.dump() + "\n";
-  };
-  const std::string problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=";
-  const std::string path = folder.write(
-      "seeds.jsonl", "{\"command\": \"bench\"}\n" + line("gemm_small_cpu", problem + "1000000", 1) +
-                         line("gemm_small_cpu", problem + "100", 2) +
-                         line("gemm_small_cpu", problem + "90", 2) + line("other", problem + "100", 3) +
-                         line("gemm_small_cpu", "gemm_batched:f64:nt:m=4,n=4,k=4:strided:batch=100", 4));
-  const auto found = Seeds(path).of("gemm_small_cpu", parse_problem(problem + "100:residency=l1"));
-  EXPECT_EQ(found, (std::vector<nlohmann::json>{{{"nr", 2}}, {{"nr", 1}}}));
-  EXPECT_THROW(Seeds(folder / "none"), Error);
-  EXPECT_THROW(Seeds(folder.write("bad.jsonl", "{\n")), Error);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "measure/gpu/pointers.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/product.hpp"
 #include "tune/gpu/vendor.hpp"
 #include "tune/session.hpp"
 
@@ -30,11 +30,11 @@ class GpuTune : public GpuTest {
     options_of_search_.budget_s = is_fake() ? 0.2 : 15;  // a real compiler takes a second for a kernel
     // On the fake card turns alone count: how busy this machine is does not matter.
     if (is_fake()) options_of_search_.clock = BudgetClock::of_turns();
-    options_of_search_.rules.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
+    how_.rules.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
   }
   TuneResult tune(const GemmProblem& p, std::size_t operand_bytes = megabyte) {
     TuneMachine machine(Isa::portable, device_, operand_bytes);
-    return tilewright::tune(family_for(tune_families(), p), p, options_of_search_, machine);
+    return tilewright::tune(*product_operation(p, machine, how_), options_of_search_);
   }
   bool is_fake() const {
     const char* compiler = std::getenv("TILEWRIGHT_NVRTC");
@@ -43,6 +43,7 @@ class GpuTune : public GpuTest {
 
   Context context_{{.use_wisdom = false, .notices = false}};
   TuneOptions options_of_search_;
+  ProductTuning how_;
 };
 
 // The vendor's call stands for a right kernel; what is done to C afterwards makes it a wrong one.
@@ -182,23 +183,23 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   EXPECT_GT(result.measured, 1);
   const auto found = records_of(result);
   const auto& ours = found.front();
-  EXPECT_EQ(ours.at("family"), "gemm");
+  EXPECT_EQ(ours.family, "gemm");
   if (open_gpu_vendor(*gpu_, p).trial == nullptr) {
     ASSERT_EQ(result.peers_left_out.size(), 1u);
     return;
   }
   ASSERT_EQ(result.peers.size(), 1u);
-  EXPECT_TRUE(ours.contains("regret_cublas"));
+  EXPECT_TRUE(ours.extra.contains("regret_cublas"));
   ASSERT_EQ(found.size(), 2u);
   const auto& vendors = found[1];
-  EXPECT_EQ(vendors.at("family"), "cublas");
-  EXPECT_EQ(vendors.at("problem"), ours.at("problem"));
+  EXPECT_EQ(vendors.family, "cublas");
+  EXPECT_EQ(vendors.problem, ours.problem);
   // What is planned with these records is the one that took less.
   TempFolder folder;
   const std::string path = folder / "wisdom.jsonl";
-  std::ofstream(path) << ours.dump() << '\n' << vendors.dump() << '\n';
+  std::ofstream(path) << to_json(ours).dump() << '\n' << to_json(vendors).dump() << '\n';
   Context context({.wisdom = path});
-  const bool vendor_first = vendors.at("seconds").get<double>() < ours.at("seconds").get<double>();
+  const bool vendor_first = vendors.seconds < ours.seconds;
   const GemmPlan made = plan(context, p, options_);
   EXPECT_EQ(made.impl().candidate, vendor_first ? "cublas" : "gemm") << made.explain();
   EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
@@ -226,8 +227,8 @@ class SteadyMeter : public EnergyMeter {
 // Whether a turn is the first of its kernel, and whether that had to be compiled in it.
 TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
   TuneMachine machine(Isa::portable, device_, megabyte);
-  const OpenProblem open = gemm_large_family().open(large(), options_of_search_.rules, machine, 0);
-  ConfigPool& candidates = *open.pool;
+  const OpenProblem open = gemm_large_family().open(large(), how_.rules, machine, 0);
+  CheckedPool& candidates = *open.pool;
   // On the fake every look is an edge, however late it comes where cores are busy.
   SteadyMeter meter(gpu_->limits().uuid, is_fake() ? 1000 : 10);
   const double turn_s = is_fake() ? 0.3 : candidates.shortest_energy_s(meter);
@@ -246,10 +247,10 @@ TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
 TEST_F(GpuTune, TheArenaGrowsWithTheProblem) { EXPECT_TRUE(tune(large(), 4096).complete); }
 
 TEST_F(GpuTune, AnIncumbentStaysUnlessItIsBeaten) {
-  options_of_search_.rules.incumbent = tune(large()).config;
-  options_of_search_.rules.incumbent->at("raster") = 1;
+  options_of_search_.incumbent = tune(large()).config;
+  options_of_search_.incumbent->at("raster") = 1;
   const TuneResult again = tune(large());
-  const bool stays = again.config == *options_of_search_.rules.incumbent;
+  const bool stays = again.config == *options_of_search_.incumbent;
   EXPECT_TRUE(stays || !again.tie);
 }
 
@@ -258,12 +259,12 @@ TEST_F(GpuTune, StridedBatchesOfLargeMatrices) {
       "gemm_batched:c64:tn:m=70,n=66,k=65:strided:batch=3:beta=one:residency=cold:location=device");
   const TuneResult result = tune(p);
   EXPECT_EQ(result.origin.family, "gemm");
-  EXPECT_EQ(parse_problem(records_of(result).front().at("problem").get<std::string>()).batch_count, 3);
+  EXPECT_EQ(parse_problem(records_of(result).front().problem).batch_count, 3);
 }
 
 // Their records decide what plans of the same layout take.
 TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
-  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  how_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
   for (const char* layout : {"strided", "pointer", "interleaved", "block_interleaved:block=8"}) {
     const auto p = packed(parse_problem(fmt::format(
         "gemm_batched:f32:tn:m=5,n=3,k=4:{}:batch=1000:beta=one:residency=cold:location=device", layout)));
@@ -273,7 +274,7 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
     EXPECT_GT(result.measured, 0) << layout;
     const TempFolder folder;
     const std::string path = folder / "wisdom.jsonl";
-    std::ofstream(path) << records_of(result).front().dump() << '\n';
+    std::ofstream(path) << to_json(records_of(result).front()).dump() << '\n';
     Context context({.wisdom = path});
     GemmProblem many = p;
     many.batch_count = 1000000;
@@ -284,7 +285,7 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
 
 // Of sums of products as of batches, and for plans of any number of them.
 TEST_F(GpuTune, SumsIntoOneC) {
-  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  how_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
   for (const char* text : {"gemm_stack:f64:nn:m=5,n=3,k=4:batch=1000:run=7",
                            "gemm_batch_reduce:f32:tn:m=5,n=3,k=4:strided:batch=1000"}) {
     const auto p = packed(parse_problem(fmt::format("{}:beta=one:residency=cold:location=device", text)));
@@ -294,7 +295,7 @@ TEST_F(GpuTune, SumsIntoOneC) {
     EXPECT_GT(result.measured, 0) << text << result.first_wrong;
     const TempFolder folder;
     const std::string path = folder / "wisdom.jsonl";
-    std::ofstream(path) << records_of(result).front().dump() << '\n';
+    std::ofstream(path) << to_json(records_of(result).front()).dump() << '\n';
     Context context({.wisdom = path});
     GemmProblem many = p;
     many.batch_count = 1000000;
@@ -306,7 +307,7 @@ TEST_F(GpuTune, SumsIntoOneC) {
 
 // Sizes that vary, and groups, which are pointer batches.
 TEST_F(GpuTune, VariableAndGroupedBatches) {
-  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  how_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
   for (const char* sizes : {"m=5,n=3,k=4", "m=40,n=17,k=9"}) {
     const GemmProblem p = packed(parse_problem(fmt::format(
         "gemm_batched:f64:tn:{}:variable:batch=1000:beta=one:residency=cold:location=device", sizes)));
@@ -316,7 +317,7 @@ TEST_F(GpuTune, VariableAndGroupedBatches) {
     EXPECT_GT(result.measured, 0) << result.first_wrong;
     const TempFolder folder;
     const std::string path = folder / "wisdom.jsonl";
-    std::ofstream(path) << records_of(result).front().dump() << '\n';
+    std::ofstream(path) << to_json(records_of(result).front()).dump() << '\n';
     Context context({.wisdom = path});
     GemmProblem many = p;
     many.batch_count = 1000000;
@@ -333,12 +334,12 @@ TEST_F(GpuTune, WrongSizesAmongOthersAreSeen) {
   TempFolder cache;
   const Variable own("TILEWRIGHT_CACHE", cache.path().c_str());
   const Variable wrong("TILEWRIGHT_FAKE_WRONG", "gemm_small");
-  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  how_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
   const auto p = packed(
       parse_problem("gemm_batched:f64:nn:m=5,n=3,k=4:variable:batch=1000:residency=cold:location=device"));
   const auto opened = [&] {
     TuneMachine machine(Isa::portable, device_, megabyte);
-    const OpenProblem open = gemm_small_family().open(p, options_of_search_.rules, machine, 0);
+    const OpenProblem open = gemm_small_family().open(p, how_.rules, machine, 0);
     EXPECT_FALSE(open.pool->is_right(0));
     return open.pool->failure(0);
   };
@@ -347,7 +348,7 @@ TEST_F(GpuTune, WrongSizesAmongOthersAreSeen) {
 
 // So few matrices fit what was set aside that their block is known to the code, or none fits at all.
 TEST_F(GpuTune, BatchesThatHardlyFitTheArena) {
-  options_of_search_.rules.choices = {{"thread_m", {1, 3}}, {"thread_n", {1, 4}}};
+  how_.rules.choices = {{"thread_m", {1, 3}}, {"thread_n", {1, 4}}};
   for (const char* layout :
        {"m=48,n=48,k=48:interleaved:batch=1000", "m=3,n=4,k=4:block_interleaved:block=100000:batch=300000"}) {
     const GemmProblem p =
@@ -369,8 +370,7 @@ TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
   const Variable spills("TILEWRIGHT_FAKE_SPILLS", ".stages=3");
   const Variable registers("TILEWRIGHT_FAKE_REGISTERS", ".stages=5");
   const Variable wrong("TILEWRIGHT_FAKE_WRONG", ".stages=2");
-  options_of_search_.rules.choices = {
-      {"tile_m", {32}}, {"tile_n", {32}}, {"load", {"async"}}, {"stages", {2, 3, 4, 5}}};
+  how_.rules.choices = {{"tile_m", {32}}, {"tile_n", {32}}, {"load", {"async"}}, {"stages", {2, 3, 4, 5}}};
   const TuneResult result = tune(large());
   EXPECT_EQ(result.config.at("stages"), 4) << "the default, which expressions leave out";
   std::set<std::string> reasons;
@@ -386,7 +386,7 @@ TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
   EXPECT_EQ(reasons.size(), 3u);
   const auto records = wrong_records(result);
   ASSERT_FALSE(records.empty());
-  EXPECT_EQ(records[0].at("verdict"), "failed");
+  EXPECT_EQ(records[0].verdict, "failed");
 }
 
 TEST_F(GpuTune, WhatHasNoSpaceIsRefused) {
@@ -404,7 +404,7 @@ TEST_F(GpuTune, WhatHasNoSpaceIsRefused) {
   EXPECT_EQ(refused("gemm_batched:f64:nn:m=80,n=80,k=80:pointer:batch=3:location=device").substr(0, 6),
             "layout");
   EXPECT_EQ(refused("gemm:f64:nn:m=80,n=80,k=80:residency=l2:location=device").substr(0, 9), "residency");
-  options_of_search_.rules.choices = {{"no_such", {1}}};
+  how_.rules.choices = {{"no_such", {1}}};
   EXPECT_EQ(refused("gemm:f64:nn:m=80,n=80,k=80:location=device").substr(0, 5), "--set");
 }
 

@@ -6,7 +6,7 @@
 #include "kernel/jit/x86.hpp"
 #include "support/cases.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/product.hpp"
 #include "tune/tuner.hpp"
 
 namespace tilewright {
@@ -24,7 +24,8 @@ class LayoutTunerTest : public ::testing::Test {
  protected:
   LayoutTunerTest() { options_.budget_s = 0.2; }
   TuneResult tune(const GemmProblem& problem) {
-    return tilewright::tune(layout_family(), problem, options_, machine_);
+    return tilewright::tune(*product_operation(problem, machine_, {.families = {&layout_family()}}),
+                            options_);
   }
 
   TuneOptions options_;
@@ -54,7 +55,7 @@ TEST_F(LayoutTunerTest, MeasuresEveryPartForEveryTypeAndLayout) {
     const auto config = from_json<LayoutConfig>(result.config);
     const auto costs = from_json<LayoutCosts>(result.findings.at("costs"));
     EXPECT_TRUE(layout_space(dtype).contains(config)) << config.block;
-    EXPECT_EQ(result.problem.batch_count % config.block, 0);
+    EXPECT_EQ(parse_problem(result.subject).batch_count % config.block, 0);
     EXPECT_EQ(costs.block, config.block);
     EXPECT_EQ(costs.residency, Residency::l1);
     for (const double seconds :
@@ -67,9 +68,9 @@ TEST_F(LayoutTunerTest, MeasuresEveryPartForEveryTypeAndLayout) {
 TEST_F(LayoutTunerTest, WhatIsKeptReadsBack) {
   const TempFolder folder;
   const auto record = records_of(tune(converted_problem(DType::f64, Layout::strided, Scalar::one))).front();
-  const auto costs = from_json<LayoutCosts>(record.at("costs"));
-  save_layout_costs(folder / "w.sqlite", record.at("device"), costs);
-  EXPECT_EQ(load_layout_costs(folder / "w.sqlite", record.at("device")), std::vector{costs});
+  const auto costs = from_json<LayoutCosts>(record.extra.at("costs"));
+  save_layout_costs(folder / "w.sqlite", record.device, costs);
+  EXPECT_EQ(load_layout_costs(folder / "w.sqlite", record.device), std::vector{costs});
 }
 
 TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {
@@ -88,7 +89,7 @@ TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {
   options_.stop = {};
   const TuneResult result = tune(problem);
   EXPECT_TRUE(result.complete);
-  EXPECT_FALSE(second.take(to_string(result.problem), "screen", "{}").has_value()) << "measured again";
+  EXPECT_FALSE(second.take(result.subject, "screen", "{}").has_value()) << "measured again";
 }
 
 TEST_F(LayoutTunerTest, RefusesWhatCannotBeConverted) {

@@ -9,7 +9,8 @@
 #include "lu/tuned.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/lu.hpp"
-#include "tune/lu/session.hpp"
+#include "tune/lu/operation.hpp"
+#include "tune/session.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/store.hpp"
 
@@ -114,55 +115,111 @@ TEST_F(LuTune, ARecordThatCannotServeIsPassedOver) {
   EXPECT_EQ(runs(300), (LuConfig{"blocked", 96}));
 }
 
+class LuFound : public TuneWatcher {
+ public:
+  void found(const TuneResult& result) override { results.push_back(result); }
+  void kept(const std::vector<WisdomRecord>& found, const std::vector<bool>&) override {
+    records.push_back(found.front());
+  }
+  bool stop(std::size_t, std::int64_t, double) override { return stops; }
+
+  std::vector<TuneResult> results;
+  std::vector<WisdomRecord> records;
+  bool stops = false;
+};
+
+SessionReport tune_lu(Context& context, std::int64_t n, const LuTuning& how, const SessionOptions& options,
+                      LuFound& found) {
+  Operations operations;
+  operations.push_back(lu_operation(context, square(n), how));
+  return TuneSession(options, std::move(operations), found).run();
+}
+
 TEST_F(LuTune, FindsKeepsAndGoesOnFromItsLog) {
-  LuTuning tuning;
-  tuning.budget_s = 0.4;
-  tuning.clock = BudgetClock::of_turns();
-  tuning.log.path = folder_ / "sweep.jsonl";
-  tuning.rules.choices = {{"candidate", {"blocked"}}, {"nb", {32, 64}}};
-  std::vector<LuTuned> found;
-  LuTuneWatcher watcher;
-  watcher.found = [&](const LuTuned& one) { found.push_back(one); };
+  LuTuning how;
+  how.rules.choices = {{"candidate", {"blocked"}}, {"nb", {32, 64}}};
+  SessionOptions options;
+  options.budget_s = 0.4;
+  options.clock = BudgetClock::of_turns();
+  options.log.path = folder_ / "sweep.jsonl";
+  LuFound found;
   {
     Context context = this->context();
     WisdomStore store(wisdom_file(), sqlite::Mode::write);
-    tuning.store = &store;
-    const SessionReport report = tune_lu(context, {square(260)}, tuning, watcher);
+    options.store = &store;
+    const SessionReport report = tune_lu(context, 260, how, options, found);
     EXPECT_EQ(report.ended, "");
     EXPECT_EQ(report.done, 1);
   }
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].candidates, 3) << "the default besides";
-  EXPECT_GT(found[0].seconds.centre, 0);
-  EXPECT_LT(found[0].accuracy.error, 30);
-  EXPECT_EQ(found[0].record.at("family"), "lu");
-  const auto won = from_json<LuConfig>(found[0].config);
+  ASSERT_EQ(found.results.size(), 1u);
+  EXPECT_EQ(found.results[0].candidates, 3) << "the default besides";
+  EXPECT_GT(found.results[0].seconds.centre, 0);
+  EXPECT_LT(found.results[0].accuracy.error, 30);
+  EXPECT_EQ(found.records.at(0).family, "lu");
+  const auto won = from_json<LuConfig>(found.results[0].config);
   EXPECT_EQ(runs(260).candidate, won.candidate);
   // Again from the log: nothing is searched, and the record is the same.
   Context context = this->context();
-  tuning.log.resume = true, tuning.store = nullptr;
-  tuning.budget_s = 1e-9;
-  EXPECT_EQ(tune_lu(context, {square(260)}, tuning, watcher).searched, 0);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[1].record, found[0].record);
+  options.log.resume = true, options.store = nullptr;
+  options.budget_s = 1e-9;
+  EXPECT_EQ(tune_lu(context, 260, how, options, found).searched, 0);
+  ASSERT_EQ(found.records.size(), 2u);
+  EXPECT_EQ(to_json(found.records[1]), to_json(found.records[0]));
   // Another run's log is refused, and so is an axis that does not exist.
-  tuning.rules.choices[1].values = {128};
-  EXPECT_THROW(tune_lu(context, {square(260)}, tuning, watcher), Error);
-  tuning.log = {}, tuning.rules.choices[0].values = {"no_such"};
-  EXPECT_THROW(tune_lu(context, {square(260)}, tuning, watcher), Error);
-  EXPECT_THROW(tune_lu(context, {square(100)}, {}, watcher), Error) << "calls would not look for it";
-  tuning.rules.choices[1].axis = "rows";
-  EXPECT_THROW(tune_lu(context, {square(260)}, tuning, watcher), Error);
+  how.rules.choices[1].values = {128};
+  EXPECT_THROW(tune_lu(context, 260, how, options, found), Error);
+  options.log = {}, how.rules.choices[0].values = {"no_such"};
+  EXPECT_THROW(tune_lu(context, 260, how, options, found), Error);
+  EXPECT_THROW(lu_operation(context, square(100)), Error) << "calls would not look for it";
+  how.rules.choices[1].axis = "rows";
+  EXPECT_THROW(lu_operation(context, square(260), how), Error);
+}
+
+// A log as it was written when factorizations had a session of their own: its turns and its verdicts count.
+TEST_F(LuTune, GoesOnFromAnOlderLog) {
+  Context context = this->context();
+  const LuProblem problem = square(260);
+  const std::string name = to_string(problem), device = lu_device_name(context, problem, 0);
+  const nlohmann::json head = {
+      {"devices", {{"host", device}}},
+      {"operation", "lu"},
+      {"set", {{{"axis", "candidate"}, {"values", {"blocked"}}}, {{"axis", "nb"}, {"values", {32, 64}}}}},
+      {"source_hash", current_source_hash("lu")},
+      {"strategy", "exhaustive"},
+      {"threads", 0}};
+  nlohmann::json record = {{"family", "lu"},   {"problem", name},
+                           {"device", device}, {"config", {{"candidate", "blocked"}, {"nb", 64}}},
+                           {"seconds", 1e-3},  {"source_hash", current_source_hash("lu")},
+                           {"regret", 0.5},    {"tie", false}};
+  const std::string log =
+      nlohmann::json{{"run", head}}.dump() + "\n" +
+      nlohmann::json{
+          {"problem", name}, {"stage", "screen"}, {"seconds", 2e-3}, {"config", nlohmann::json::object()}}
+          .dump() +
+      "\n";
+  LuTuning how;
+  how.rules.choices = {{"candidate", {"blocked"}}, {"nb", {32, 64}}};
+  SessionOptions options;
+  options.log = {.path = folder_.write("sweep.jsonl", log), .resume = true};
+  LuFound found;
+  Operations operations;
+  operations.push_back(lu_operation(context, problem, how));
+  EXPECT_EQ(TuneSession(options, std::move(operations), found).kept_turns(), 1);
+  options.log.path =
+      folder_.write("done.jsonl", log + nlohmann::json{{"problem", name}, {"result", record}}.dump() + "\n");
+  EXPECT_EQ(tune_lu(context, 260, how, options, found).searched, 0);
+  EXPECT_EQ(found.records.at(0).config.at("nb"), 64);
+  EXPECT_EQ(paired_regret(found.records[0]), 0.5);
 }
 
 TEST_F(LuTune, EndsWhenItIsTold) {
   Context context = this->context();
-  LuTuneWatcher watcher;
-  watcher.stop = [](const LuProblem&, std::size_t, double) { return true; };
-  watcher.found = [](const LuTuned&) { ADD_FAILURE() << "nothing was to be found"; };
-  const SessionReport report = tune_lu(context, {square(260)}, {}, watcher);
+  LuFound found;
+  found.stops = true;
+  const SessionReport report = tune_lu(context, 260, {}, {}, found);
   EXPECT_TRUE(report.stopped);
   EXPECT_EQ(report.done, 0);
+  EXPECT_TRUE(found.results.empty());
 }
 
 }  // namespace

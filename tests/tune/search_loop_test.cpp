@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <random>
 #include <set>
 #include <thread>
@@ -11,46 +12,24 @@
 #include "measure/clock.hpp"
 #include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
+#include "tune/tuner.hpp"
 #include "wisdom/store.hpp"
 
 namespace tilewright {
 namespace {
 
 // Candidates with one axis `x`; the first is the default. Turns take no time but what `sleep_s` says.
-class FakePool : public ConfigPool {
+class FakePool : public CheckedPool {
  public:
-  explicit FakePool(std::vector<double> seconds) : seconds_(std::move(seconds)), slots_(seconds_.size()) {}
+  explicit FakePool(std::vector<double> seconds)
+      : CheckedPool(seconds.size()), seconds_(std::move(seconds)) {}
 
-  std::size_t size() const override { return seconds_.size(); }
   nlohmann::json fields(std::size_t i) const override { return {{"x", i}}; }
-  void announce(std::span<const std::size_t>) override {}
-  bool is_right(std::size_t i) override {
-    if (!slots_[i].checked) {
-      ++gated;
-      slots_[i].checked = true;
-      if (wrong.contains(i)) slots_[i].failure = "wrong on purpose";
-      slots_[i].accuracy = {1e-16, 4e-16};
-    }
-    return slots_[i].failure.empty();
-  }
-  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
-  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
-  void set_failure(std::size_t i, std::string reason) override {
-    slots_[i].failure = std::move(reason), slots_[i].checked = true;
-  }
-  void set_passed(std::size_t i, const Accuracy& accuracy) override {
-    slots_[i].accuracy = accuracy, slots_[i].checked = true;
-  }
-  TurnTimer::Turn time(std::size_t i, double) override {
-    if (sleep_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
-    return {seconds_[i] * speed(turns++) * (1 + noise * std::normal_distribution<>()(random_)), 1};
-  }
   Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter&) override {
     weighed.insert(i);
     return {time(i, turn_s).seconds, joules[i]};
   }
   double shortest_energy_s(const EnergyMeter&) const override { return 1e-6; }
-  std::vector<std::unique_ptr<Observer>> observers() const override { return {}; }
 
   std::set<std::size_t> wrong;
   std::function<double(int)> speed = [](int) { return 1.0; };
@@ -60,15 +39,27 @@ class FakePool : public ConfigPool {
   std::set<std::size_t> weighed;
 
  private:
-  struct Slot {
-    std::string failure;
-    Accuracy accuracy;
-    bool checked = false;
-  };
+  CheckResult check(std::size_t i) override {
+    ++gated;
+    return {wrong.contains(i) ? "wrong on purpose" : "", {1e-16, 4e-16}};
+  }
+  TurnTimer::Turn time_made(std::size_t i, double) override {
+    if (sleep_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
+    return {seconds_[i] * speed(turns++) * (1 + noise * std::normal_distribution<>()(random_)), 1};
+  }
+
   std::vector<double> seconds_;
-  std::vector<Slot> slots_;
   std::mt19937_64 random_{7};
 };
+
+// What a tuner makes of an outcome.
+TuneResult result_of(const SearchOutcome& outcome, const FakePool& pool) {
+  TuneResult result;
+  static_cast<SearchOutcome&>(result) = outcome;
+  result.origin = {"fake", "d", "", "", "h", "c"};
+  result.config = pool.fields(outcome.winner);
+  return result;
+}
 
 constexpr SearchPace quick{.shortest_turn_s = 1e-6,
                            .longest_screening_s = 1e-6,
@@ -102,9 +93,14 @@ TEST(SearchLoop, FindsTheBestAndSaysHowSurely) {
   EXPECT_GE(outcome.rounds, 6);
   EXPECT_GE(outcome.seconds.samples, 6);
   EXPECT_NEAR(outcome.regret, 0.25, 0.02);
-  const auto record = winner_record(outcome, {"fake", "d", "", "", "h", "c"}, pool.fields(outcome.winner));
-  EXPECT_EQ(record["error_bound"], 4e-16);
-  EXPECT_EQ(record["verdict"], "passed");
+  const WisdomRecord record = records_of(result_of(outcome, pool)).front();
+  EXPECT_EQ(record.error_bound, 4e-16);
+  EXPECT_EQ(record.seconds, outcome.seconds.centre);
+  EXPECT_EQ(paired_regret(record), outcome.regret);
+  EXPECT_TRUE(record.passed());
+  // A file's line says the same.
+  const WisdomRecord read = parse_record(to_json(record).dump()).value();
+  EXPECT_EQ(to_json(read), to_json(record));
 }
 
 TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
@@ -209,12 +205,14 @@ TEST(SearchLoop, EnergyIsPowerTimesTime) {
   class Turns : public FakePool {
    public:
     using FakePool::FakePool;
-    TurnTimer::Turn time(std::size_t, double) override {
+    Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& asked) override {
+      return CheckedPool::time_with_energy(i, turn_s, asked);
+    }
+
+   private:
+    TurnTimer::Turn time_made(std::size_t, double) override {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       return {0.5, 1};
-    }
-    Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& asked) override {
-      return ConfigPool::time_with_energy(i, turn_s, asked);
     }
   };
   class Watts : public FakeMeter {
@@ -233,17 +231,16 @@ TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {
   const SearchOutcome outcome = found(pool, {});
   EXPECT_NE(outcome.winner, 5u);
   EXPECT_EQ(outcome.wrong, 2);
-  const auto records = wrong_records(outcome, {"fake", "d", "", "", "h", "c"});
+  const auto records = wrong_records(result_of(outcome, pool));
   ASSERT_EQ(records.size(), 2u);
   const TempFolder folder;
   WisdomStore store(folder / "wisdom.sqlite", sqlite::Mode::write);
-  for (const auto& record : records) {
-    EXPECT_EQ(record["verdict"], "failed");
-    EXPECT_EQ(record["reason"], "wrong on purpose");
-    EXPECT_TRUE(store.add_found(parse_record(record.dump()).value()));
+  for (const WisdomRecord& record : records) {
+    EXPECT_EQ(record.verdict, "failed");
+    EXPECT_EQ(record.reason, "wrong on purpose");
+    EXPECT_TRUE(store.add_found(record));
   }
-  const auto best = winner_record(outcome, {"fake", "d", "", "", "h", "c"}, pool.fields(outcome.winner));
-  EXPECT_TRUE(store.add_found(parse_record(best.dump()).value()));
+  EXPECT_TRUE(store.add_found(records_of(result_of(outcome, pool)).front()));
   int failed = 0;
   store.each([&](const WisdomRecord& record) {
     failed += record.passed() ? 0 : 1;
@@ -251,6 +248,52 @@ TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {
   });
   EXPECT_EQ(store.count(), 3) << "each wrong config beside the winner";
   EXPECT_EQ(failed, 2);
+}
+
+TEST(CheckedPool, NothingIsTimedBeforeItPassedTheGate) {
+  FakePool pool(many(3, 1, 0.5));
+  pool.wrong = {2};
+  EXPECT_THROW(pool.time(2, 0), Error);
+  EXPECT_EQ(pool.turns, 0);
+  EXPECT_EQ(pool.time(1, 0).problems, 1);
+  EXPECT_EQ(pool.gated, 2) << "each meets the gate once, asked for or not";
+  EXPECT_FALSE(pool.is_right(2));
+  EXPECT_EQ(pool.failure(2), "wrong on purpose");
+}
+
+// One config after the other is made where that is all that is asked for, else announced ones along with it.
+TEST(CheckedPool, AnnouncedConfigsAreMadeTogetherAndOnce) {
+  class Makes : public CheckedPool {
+   public:
+    Makes() : CheckedPool(100, 0, 10), made(100) {}
+    nlohmann::json fields(std::size_t i) const override { return {{"x", i}}; }
+    std::vector<std::atomic<int>> made;
+
+   private:
+    void make(std::size_t i) override {
+      ++made[i];
+      if (i == 3) throw Error(ErrorCode::unsupported, "config", "it cannot be made");
+    }
+    CheckResult check(std::size_t i) override {
+      if (i == 5) throw Error(ErrorCode::unsupported, "config", "it does not fit");
+      if (i == 6) throw Error(ErrorCode::device_lost, "device", "it broke the device");
+      return {"", {1, 2}};
+    }
+    TurnTimer::Turn time_made(std::size_t, double) override { return {1, 1}; }
+  } pool;
+  pool.set_passed(2, {});  // by an earlier run: not made before it is timed
+  const std::size_t wanted[] = {1, 2, 3, 4, 5, 6};
+  pool.announce(wanted);
+  EXPECT_TRUE(pool.is_right(1));
+  for (const std::size_t i : wanted) EXPECT_EQ(pool.made[i], i == 2 ? 0 : 1) << i;
+  EXPECT_TRUE(pool.is_right(2));
+  EXPECT_EQ(pool.time(2, 0).seconds, 1);
+  EXPECT_FALSE(pool.is_right(3));
+  EXPECT_EQ(pool.failure(3), "it cannot be made");
+  EXPECT_FALSE(pool.is_right(5));
+  EXPECT_EQ(pool.failure(5), "it does not fit");
+  EXPECT_THROW(pool.is_right(6), Error) << "that ends the run";
+  for (const std::size_t i : wanted) EXPECT_EQ(pool.made[i], 1) << i;
 }
 
 TEST(SearchLoop, AResumedRunAsksTheGateNothingTwice) {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
+#include "analyze/replay.hpp"
 #include "measure/estimate.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/replay.hpp"
 
 namespace tilewright {
 namespace {

@@ -9,7 +9,7 @@
 #include "support/cases.hpp"
 #include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/product.hpp"
 #include "tune/gate.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
@@ -115,9 +115,10 @@ class Tune : public ::testing::Test {
     return jit_available(Isa::avx512) ? Isa::avx512 : jit_available(Isa::avx2) ? Isa::avx2 : Isa::portable;
   }
   TuneResult tune(const GemmProblem& problem, const TuneOptions& options) {
-    return tilewright::tune(family_for(tune_families(), problem), problem, options, machine_);
+    return tilewright::tune(*product_operation(problem, machine_, how_), options);
   }
   TuneMachine machine_{isa()};
+  ProductTuning how_;
 };
 
 TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
@@ -130,11 +131,11 @@ TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
   EXPECT_GT(result.seconds.centre, 0);
   EXPECT_GE(result.regret, 0);
   const auto config = from_json<GemmSmallCpuConfig>(result.config);
-  const bool legal =
-      result.config == result.default_config || gemm_small_cpu_space(result.problem, isa()).contains(config);
+  const bool legal = result.config == result.default_config ||
+                     gemm_small_cpu_space(parse_problem(result.subject), isa()).contains(config);
   EXPECT_TRUE(legal) << describe(config);
 
-  const auto record = records_of(result).front();
+  const auto record = to_json(records_of(result).front());
   for (const char* key :
        {"family", "problem", "config", "device", "source_hash", "compiler", "objective", "seconds",
         "seconds_low", "seconds_high", "samples", "verdict", "time", "error", "error_bound", "metrics"})
@@ -157,12 +158,12 @@ TEST_F(Tune, ChoicesRestrictTheSearch) {
   TuneOptions options;
   options.budget_s = 0.1;
   const auto standard = gemm_small_cpu_default(problem, isa());
-  options.rules.choices.push_back({"nr", {standard.nr}});
+  how_.rules.choices.push_back({"nr", {standard.nr}});
   const auto one_nr = tune(problem, options);
   EXPECT_EQ(one_nr.config.at("nr"), standard.nr);
-  options.rules.choices = {{"no_such_axis", {1}}};
+  how_.rules.choices = {{"no_such_axis", {1}}};
   EXPECT_THROW(tune(problem, options), Error);
-  options.rules.choices = {{"tail", {"no_such_tail"}}};
+  how_.rules.choices = {{"tail", {"no_such_tail"}}};
   EXPECT_THROW(tune(problem, options), Error);
 }
 
@@ -232,7 +233,7 @@ TEST_F(Tune, AnIncumbentStaysUnlessClearlyBeaten) {
   TuneOptions options;
   options.budget_s = 0.3;
   const TuneResult first = tune(problem, options);
-  options.rules.incumbent = first.config;
+  options.incumbent = first.config;
   const TuneResult second = tune(problem, options);
   // Times of two runs say nothing of each other where others are at work, too.
   if (second.config != first.config) {
@@ -257,10 +258,10 @@ TEST_F(Tune, EnergyNeedsAMeter) {
   for (; records.empty() && options.budget_s < 20; records = records_of(tune(problem, options)))
     options.budget_s *= 2;
   ASSERT_FALSE(records.empty());
-  const auto record = records.front();
-  EXPECT_EQ(record["objective"], "edp");
-  EXPECT_GT(record["energy_j"].get<double>(), 0);
-  EXPECT_EQ(record["metrics"]["energy_of"], "1 CPU package");
+  const WisdomRecord& record = records.front();
+  EXPECT_EQ(record.objective, "edp");
+  EXPECT_GT(record.energy_j.value(), 0);
+  EXPECT_EQ(record.metrics.at("energy_of"), "1 CPU package");
 }
 
 TEST_F(Tune, StopsWhenToldTo) {

@@ -16,11 +16,11 @@
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
 #include "own_wisdom.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/product.hpp"
+#include "tune/lu/operation.hpp"
 #include "tune/session.hpp"
 #include "tune_check.hpp"
 #include "tune_flags.hpp"
-#include "tune_lu.hpp"
 #include "tune_report.hpp"
 #include "verbs.hpp"
 
@@ -30,7 +30,8 @@ namespace {
 // Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
 std::string sweep_path(const TuneFlags& flags, const Context& context) {
   if (!flags.sweep.empty()) return flags.sweep;
-  return usual_log(context.impl().environment, "sweep", "sweep.jsonl", flags.resume);
+  const char* name = are_factorizations(flags) ? "sweep_lu.jsonl" : "sweep.jsonl";
+  return usual_log(context.impl().environment, "sweep", name, flags.resume);
 }
 
 // The space of --family layout is a handful of blocks, all of which meet in the contest.
@@ -59,13 +60,16 @@ class Run : public TuneWatcher {
       : flags_(flags),
         machine_(machine_of(flags, context_.impl().isa)),
         json_(flags.json),
+        is_lu_(are_factorizations(flags)),
         tunes_layout_(flags.family == "layout") {
     check_family(flags);
     if (!tunes_layout_ && flags.wisdom != "none") store_ = open_store_for_search(flags.wisdom);
     if (store_ && !flags.wisdom.empty())
       wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
                                          cpu_info().device);
-    session_ = std::make_unique<TuneSession>(options(), valid_problems(flags), machine_, *this);
+    machine_.use_wisdom(wisdom_ ? wisdom_.get() : context_.impl().wisdom());
+    Operations problems = operations();
+    session_ = std::make_unique<TuneSession>(options(), std::move(problems), *this);
     progress_.emplace("tune, seconds of the budget", std::llround(session_->budget_s()));
   }
 
@@ -74,7 +78,7 @@ class Run : public TuneWatcher {
       fmt::print(
           json_.people(),
           "no PROBLEM is named: these are the {} that most programs have, within {:.0f} s (--budget)\n",
-          session_->problems().size(), session_->budget_s());
+          problem_count(), session_->budget_s());
     if (flags_.resume)
       fmt::print(json_.people(), "{} measured turns are kept from before\n", session_->kept_turns());
     const std::string wanted = sweep_path(flags_, context_);
@@ -88,7 +92,7 @@ class Run : public TuneWatcher {
     if (!report.ended.empty()) {
       const auto sentence =
           fmt::format("{}: {} of {} problems are done and kept, --resume goes on with the rest", report.ended,
-                      report.done, session_->problems().size());
+                      report.done, problem_count());
       if (report.stopped || report.done == 0) throw JobFailed(sentence);
       fmt::print(json_.people(), "{}\n", sentence);
       return;
@@ -103,26 +107,43 @@ class Run : public TuneWatcher {
   }
 
  private:
-  SessionOptions options() {
+  std::size_t problem_count() const { return session_->operations().size(); }
+  std::string name(std::size_t problem) const { return session_->operations()[problem]->text(); }
+
+  Operations operations() {
+    if (!is_lu_) return product_operations(valid_problems(flags_), machine_, products());
+    Operations all;
+    for (const LuProblem& problem : factorizations_of(flags_))
+      all.push_back(lu_operation(context_, problem, {.rules = rules_of(flags_), .gpu = machine_.device()}));
+    return all;
+  }
+
+  ProductTuning products() const {
+    ProductTuning how{.rules = rules_of(flags_)};
+    if (!flags_.seeds.empty())
+      how.seeds = [seeds = Seeds(flags_.seeds)](const std::string& family, const GemmProblem& problem) {
+        return seeds.of(family, problem);
+      };
+    if (!tunes_layout_) return how;
+    how.families = {&layout_family()};
+    how.known = [this](const GemmProblem& problem) { return known_block(problem); };
+    return how;
+  }
+
+  SessionOptions options() const {
     SessionOptions options;
-    if (tunes_layout_) options.families = {&layout_family()};
     if (!flags_.budget.empty()) options.budget_s = parse_duration("--budget", flags_.budget);
     options.clock = clock_of(flags_);
     if (!flags_.window.empty()) options.window_s = parse_duration("--window", flags_.window);
     options.objective = TuneObjective::parse(flags_.objective);
     options.strategy = flags_.strategy;
-    options.rules = rules_of(flags_);
-    if (!flags_.seeds.empty()) options.seeds = Seeds(flags_.seeds);
     options.log = {
         .path = sweep_path(flags_, context_),
         .resume = flags_.resume,
         .keep_all = !flags_.sweep.empty(),  // in the cache folder only the last one is kept beside it
-        .evades = flags_.sweep.empty(),
-        .run = {{"family", flags_.family}}};
+        .evades = flags_.sweep.empty()};
+    if (!is_lu_) options.log.run["family"] = flags_.family;
     options.store = store_.get();
-    options.known = wisdom_ ? wisdom_.get() : context_.impl().wisdom();
-    if (tunes_layout_)
-      options.incumbent = [this](const GemmProblem& problem) { return known_block(problem); };
     return options;
   }
 
@@ -136,25 +157,24 @@ class Run : public TuneWatcher {
     return to_json(LayoutConfig{costs->block});
   }
 
-  bool stop(const GemmProblem& now, std::int64_t done, double spent_s) override {
-    progress_->show(std::llround(spent_s),
-                    fmt::format("{}/{} {}", done + 1, session_->problems().size(), to_string(now)));
+  bool stop(std::size_t now, std::int64_t done, double spent_s) override {
+    progress_->show(std::llround(spent_s), fmt::format("{}/{} {}", done + 1, problem_count(), name(now)));
     return interrupt_.requested();
   }
 
-  void left_out(const GemmProblem& problem, double needed_s, double left_s) override {
+  void left_out(std::size_t problem, double needed_s, double left_s) override {
     progress_->clear();
     fmt::print(stderr,
                "{} is left out: filling memory with its operands takes about {:.2g} s, which is too much of "
                "--budget = {}; {:.2g} s are left\n",
-               to_string(problem), needed_s, flags_.budget, left_s);
+               name(problem), needed_s, flags_.budget, left_s);
   }
 
-  void small_ring(const GemmProblem& problem, double bytes) override {
+  void small_ring(std::size_t problem, double bytes) override {
     constexpr double mebibyte = 1 << 20;
     progress_->clear();
     fmt::print(json_.people(), "{}: {:.0f} MiB of cold operands instead of {:.0f}, which fit the budget\n",
-               to_string(problem), bytes / mebibyte, cold_bytes / mebibyte);
+               name(problem), bytes / mebibyte, cold_bytes / mebibyte);
   }
 
   void found(const TuneResult& result) override {
@@ -167,16 +187,16 @@ class Run : public TuneWatcher {
 
   void undecided(const TuneResult& result) override {
     fmt::print(stderr, "{}: undecided, and nothing is kept of it: energy needs a larger --budget than {}\n",
-               to_string(result.problem), flags_.budget.empty() ? "the usual one" : flags_.budget);
+               result.subject, flags_.budget.empty() ? "the usual one" : flags_.budget);
   }
 
-  void kept(const std::vector<nlohmann::json>& records, const std::vector<bool>& newer) override {
+  void kept(const std::vector<WisdomRecord>& records, const std::vector<bool>& newer) override {
     for (std::size_t i = 0; i < records.size(); ++i) {
       json_.write(measured_line(records[i]));
       kept_count_ += newer[i] ? 0 : 1;
       if (newer[i])
         fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
-                   records[i].at("problem").get<std::string>(), store_->path());
+                   records[i].problem, store_->path());
     }
   }
 
@@ -184,7 +204,7 @@ class Run : public TuneWatcher {
   Context context_;
   TuneMachine machine_;
   JsonLines json_;
-  bool tunes_layout_;
+  bool is_lu_, tunes_layout_;
   std::int64_t kept_count_ = 0;  // of records
   Interrupt interrupt_;
   std::unique_ptr<WisdomStore> store_;
@@ -196,12 +216,12 @@ class Run : public TuneWatcher {
 void run_tune(const TuneFlags& flags) {
   keep_files_apart({{"from", flags.from}, {"seeds", flags.seeds}, {"wisdom", flags.wisdom}},
                    {{"sweep", flags.sweep}, {"json", flags.json}});
-  if (is_lu_tuning(flags)) return tune_factorizations(flags);
+  const bool is_lu = are_factorizations(flags);
   if (flags.check && flags.family != "layout") return check_records(flags, Context());
   try {
     Run(flags).run();
   } catch (const Error& error) {
-    if (error.argument() != "driver") throw;
+    if (error.argument() != "driver" || is_lu) throw;
     throw Error(error.code(), "location",
                 fmt::format("location = device: {}; location=host tunes the CPU, sizes up to {}",
                             error.what(), gemm_small_cpu_limit));

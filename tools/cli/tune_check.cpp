@@ -12,7 +12,7 @@
 #include "measure/clock.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
-#include "tune/recheck.hpp"
+#include "recheck.hpp"
 #include "tune_report.hpp"
 #include "verbs.hpp"
 #include "wisdom/wisdom.hpp"
@@ -71,10 +71,10 @@ Location place_of(const TuneFlags& flags, const std::vector<GemmProblem>& proble
 
 // A measurement as the tuner writes it, of now; what was recorded stands beside it.
 nlohmann::json line_of(const StoredRecord& record, const Checked& checked, const std::string& device) {
-  nlohmann::json now = to_json(static_cast<const WisdomRecord&>(record));
-  now.erase("energy_j");
-  now["seconds"] = checked.seconds.centre;
-  now["device"] = device;
+  WisdomRecord now = record;
+  now.energy_j.reset();
+  now.seconds = checked.seconds.centre;
+  now.device = device;
   nlohmann::json line = measured_line(now);
   line["energy_note"] = "--check reads no meter";
   const bool is_measured = checked.seconds.samples > 0;

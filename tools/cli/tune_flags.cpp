@@ -166,6 +166,41 @@ double parse_duration(const char* flag, const std::string& text) {
 
 namespace {
 
+// What must be the same of a problem whose configs are seeds.
+GemmProblem without_count(GemmProblem p) {
+  p.batch_count = 1;
+  if (p.layout == Layout::interleaved) p.block = 1;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  p.alpha = Scalar::one;
+  p.residency = Residency::cold;
+  return packed(p);
+}
+
+// What is for products alone, or not built for factorizations.
+void refuse_flags_of_products(const TuneFlags& flags) {
+  const TuneFlags usual;
+  const std::pair<const char*, bool> given[] = {{"--sizes", !flags.sizes.empty()},
+                                                {"--from", !flags.from.empty()},
+                                                {"--dtype", flags.dtype != usual.dtype},
+                                                {"--op", flags.op != usual.op},
+                                                {"--layout", flags.layout != usual.layout},
+                                                {"--block", flags.block != usual.block},
+                                                {"--beta", flags.beta != usual.beta},
+                                                {"--residency", flags.residency != usual.residency},
+                                                {"--location", !flags.location.empty()},
+                                                {"--objective", flags.objective != usual.objective},
+                                                {"--family", flags.family != usual.family},
+                                                {"--space", flags.space != usual.space},
+                                                {"--vary", !flags.vary.empty()},
+                                                {"--configs", !flags.configs.empty()},
+                                                {"--seeds", !flags.seeds.empty()},
+                                                {"--window", !flags.window.empty()},
+                                                {"--check", flags.check}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      throw Error(ErrorCode::unsupported, name, fmt::format("{} has no meaning with factorizations", name));
+}
+
 void refuse_without_sizes(const TuneFlags& flags) {
   const TuneFlags usual;
   const std::tuple<const char*, const std::string&, const std::string&> unused[] = {
@@ -239,6 +274,69 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
     throw Error(ErrorCode::invalid_argument, "--from",
                 fmt::format("--from = '{}' holds no problem that can be tuned", flags.from));
   return in_order(std::move(problems));
+}
+
+Seeds::Seeds(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw Error(ErrorCode::invalid_argument, "--seeds", fmt::format("--seeds = '{}' cannot be read", path));
+  auto base = nlohmann::json::object();  // of a sweep's turns, which say what differs from it
+  int number = 0;
+  const auto take = [&](const nlohmann::json& row) {
+    if (row.contains("base")) base = row["base"];
+    if (!row.contains("problem") || !row.contains("config") || !row["config"].is_object()) return;
+    const bool of_sweep = !row.contains("family");
+    nlohmann::json config = of_sweep ? base : nlohmann::json::object();
+    config.update(row["config"]);
+    seeds_.push_back({row.value("family", ""), parse_problem(row["problem"].get<std::string>()), config});
+  };
+  for (std::string line; next_line(file, line);) {
+    ++number;
+    visit_json(line, take, [&](const std::string& why) {
+      throw Error(ErrorCode::io, "--seeds",
+                  fmt::format("--seeds = '{}': line {} cannot be read ({})", path, number, why));
+    });
+  }
+}
+
+std::vector<nlohmann::json> Seeds::of(const std::string& family, const GemmProblem& problem) const {
+  const GemmProblem wanted = without_count(problem);
+  std::vector<const Seed*> found;
+  for (const Seed& seed : seeds_)
+    if ((seed.family.empty() || seed.family == family) && without_count(seed.problem) == wanted)
+      found.push_back(&seed);
+  const auto distance = [&](const Seed* seed) {
+    return std::abs(std::log(double(seed->problem.batch_count) / double(problem.batch_count)));
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Seed* x, const Seed* y) { return distance(x) < distance(y); });
+  std::vector<nlohmann::json> configs;
+  for (const Seed* seed : found)
+    if (std::find(configs.begin(), configs.end(), seed->config) == configs.end())
+      configs.push_back(seed->config);
+  return configs;
+}
+
+bool are_factorizations(const TuneFlags& flags) {
+  const auto count = std::count_if(flags.problems.begin(), flags.problems.end(), is_lu_text);
+  if (count == 0) return false;
+  if (count != std::ssize(flags.problems))
+    throw Error(ErrorCode::invalid_argument, "PROBLEM",
+                "products and factorizations are not tuned in one run: name either");
+  refuse_flags_of_products(flags);
+  return true;
+}
+
+std::vector<LuProblem> factorizations_of(const TuneFlags& flags) {
+  std::vector<LuProblem> problems;
+  for (const std::string& text : flags.problems) {
+    const LuProblem problem = parse_lu_problem(text);
+    if (problem.m < 1 || problem.n < 1 || problem.lda < problem.m)
+      throw Error(ErrorCode::invalid_argument, "PROBLEM",
+                  fmt::format("PROBLEM = {} has nothing to factor, or columns that overlap", text));
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
+  }
+  return problems;
 }
 
 ChoiceRules rules_of(const TuneFlags& flags) {

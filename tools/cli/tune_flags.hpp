@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/env.hpp"
+#include "core/lu_problem.hpp"
 #include "core/problem.hpp"
 #include "tune/budget_clock.hpp"
 #include "tune/family/config_choice.hpp"
@@ -48,6 +49,35 @@ bool names_no_problem(const TuneFlags& flags);
 // The distinct problems that were named, recorded (--from) or listed (--sizes), by element type, or what most
 // users need on this machine.
 std::vector<GemmProblem> problems_of(const TuneFlags& flags);
+
+// True if the problems that are named are factorizations. Throws Error(invalid_argument) where others are
+// products, Error(unsupported) naming a flag that only products have.
+bool are_factorizations(const TuneFlags& flags);
+
+// The distinct ones.
+std::vector<LuProblem> factorizations_of(const TuneFlags& flags);
+
+// --seeds: configs that earlier runs found, as further candidates of a search; those of wisdom's records, of
+// rows of results, or of the log of a sweep.
+class Seeds {
+ public:
+  Seeds() = default;  // none
+  // JSON lines. Lines without a problem and a config are passed over. Throws Error(invalid_argument) for a
+  // file that cannot be read, Error(io) naming the line.
+  explicit Seeds(const std::string& path);
+
+  // Those of `family` for the same types, operations, sizes, layout, leading dimensions, beta and place,
+  // whatever the batch: of the nearest number of problems first.
+  std::vector<nlohmann::json> of(const std::string& family, const GemmProblem& problem) const;
+
+ private:
+  struct Seed {
+    std::string family;  // "": the line does not say
+    GemmProblem problem;
+    nlohmann::json config;
+  };
+  std::vector<Seed> seeds_;
+};
 
 // --set, --where, --space, --vary and --configs.
 ChoiceRules rules_of(const TuneFlags& flags);

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "bench/lu/keys.hpp"
 #include "core/build_info.hpp"
+#include "core/lu_problem.hpp"
 #include "gemm/kept.hpp"
 #include "kernel/layout/layout.hpp"
+#include "lu/problem.hpp"
 #include "measure/contest.hpp"
 #include "tune/prepared_call.hpp"
 
@@ -27,15 +30,17 @@ void add_case(nlohmann::json& line, const GemmProblem& p) {
   line["pointer_order"] = "sequential", line["numa"] = nullptr;
   line["threads"] = on_host ? nlohmann::json(1) : nlohmann::json();
   line["target"] = on_host ? "cpu" : "gpu";
-  line["data"] = "uniform";
-  line["impl"] = "tilewright", line["impl_version"] = TILEWRIGHT_VERSION;
-  line["wisdom_match"] = "exact";  // what it is from now on
+}
+
+void add_speed(nlohmann::json& line, const WisdomRecord& record, double flops_each) {
+  for (const char* key :
+       {"gflops", "bound_gflops", "bound_share", "bound_kind", "ceiling", "watts", "gflops_per_watt"})
+    line[key] = nullptr;
+  if (record.seconds > 0) line["gflops"] = flops_each / record.seconds * 1e-9;
 }
 
 // By the kept ceilings of one thread, or of the GPU that the line names.
 void add_bound(nlohmann::json& line, const GemmProblem& p, double batch_s) {
-  for (const char* key : {"bound_gflops", "bound_share", "bound_kind", "ceiling"}) line[key] = nullptr;
-  line["gflops"] = batch_s > 0 ? nlohmann::json(flops(p) / batch_s * 1e-9) : nlohmann::json();
   const auto kept = kept_bound(p, line.value("device", ""), 1);
   if (!kept || !(batch_s > 0)) return;
   const Bound& bound = kept->bound;
@@ -43,17 +48,21 @@ void add_bound(nlohmann::json& line, const GemmProblem& p, double batch_s) {
   line["bound_kind"] = bound.kind, line["ceiling"] = bound.ceiling;
 }
 
-void add_energy(nlohmann::json& line, const GemmProblem& p, double batch_s) {
-  const bool known = line.contains("energy_j") && line["energy_j"].is_number() && batch_s > 0;
-  line["watts"] = line["gflops_per_watt"] = nullptr;
-  if (!known) {
+void add_energy(nlohmann::json& line, const WisdomRecord& record, double flops_each) {
+  if (!record.energy_j || !(record.seconds > 0)) {
     line["energy_j"] = nullptr;
     line["energy_note"] = "the objective asks for no energy, and no meter was read";
     return;
   }
-  const double batch_j = line["energy_j"].get<double>() * double(p.batch_count);
-  line["watts"] = batch_j / batch_s;
-  line["gflops_per_watt"] = flops(p) / batch_j * 1e-9;
+  line["watts"] = *record.energy_j / record.seconds;
+  line["gflops_per_watt"] = flops_each / *record.energy_j * 1e-9;
+}
+
+// Such as 4.21 ns, or 12.3 ms.
+std::string time_text(double seconds) {
+  for (const auto& [unit, size] : {std::pair{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}})
+    if (seconds >= size) return fmt::format("{:.4g} {}", seconds / size, unit);
+  return fmt::format("{:.4g} ns", seconds * 1e9);
 }
 
 std::string difference(const nlohmann::json& winner, const nlohmann::json& standard) {
@@ -65,25 +74,24 @@ std::string difference(const nlohmann::json& winner, const nlohmann::json& stand
 
 // Blocks to interleave a batch to, of the family layout.
 void print_conversion(std::FILE* out, const TuneResult& r, const std::string& removed) {
-  fmt::print(
-      out,
-      "{}: blocks of {} take {:.4g} ns per problem converted in and out and multiplied once, the default "
-      "of {} {:.4g} ns, regret of the default {:.1f} %{}; {} blocks, {:.1f} s\n",
-      to_string(r.problem), r.config.at("block").get<int>(), r.seconds.centre * 1e9,
-      r.default_config.at("block").get<int>(), r.default_seconds.centre * 1e9, 100 * r.regret,
-      r.tie ? ", a tie: what was known stays" : "", r.candidates, r.tuning_s);
+  fmt::print(out,
+             "{}: blocks of {} take {} per problem converted in and out and multiplied once, the default "
+             "of {} {}, regret of the default {:.1f} %{}; {} blocks, {:.1f} s\n",
+             r.subject, r.config.at("block").get<int>(), time_text(r.seconds.centre),
+             r.default_config.at("block").get<int>(), time_text(r.default_seconds.centre), 100 * r.regret,
+             r.tie ? ", a tie: what was known stays" : "", r.candidates, r.tuning_s);
   fmt::print(out, "{}", removed);
   const auto costs = from_json<LayoutCosts>(r.findings.at("costs"));
-  fmt::print(out, "  {}\n", explain_conversion(r.problem, &costs));
+  fmt::print(out, "  {}\n", explain_conversion(parse_problem(r.subject), &costs));
   if (r.wrong > 0) fmt::print(out, "  {} blocks are wrong, such as {}\n", r.wrong, r.first_wrong);
 }
 
 void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& winner,
                    const std::string& removed) {
   fmt::print(out,
-             "{}: best {:.4g} ns per problem, default {:.4g} ns, regret of the default {:.1f} %{}; {} of {} "
+             "{}: best {} per problem, default {}, regret of the default {:.1f} %{}; {} of {} "
              "configs measured, {:.1f} s: {}\n",
-             o.subject, o.seconds.centre * 1e9, o.default_seconds.centre * 1e9, 100 * o.regret,
+             o.subject, time_text(o.seconds.centre), time_text(o.default_seconds.centre), 100 * o.regret,
              o.tie ? ", a tie: what was known stays" : "", o.measured, o.candidates, o.tuning_s, winner);
   fmt::print(out, "{}", removed);
   if (o.joules)
@@ -95,8 +103,8 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
                "was known stays\n",
                o.rounds, least_paired_rounds);
   for (const PeerOutcome& peer : o.peers)
-    fmt::print(out, "  {} {} takes {:.4g} ns in the same rounds; regret against it {}\n", peer.name,
-               peer.config.value("version", ""), peer.seconds.centre * 1e9,
+    fmt::print(out, "  {} {} takes {} in the same rounds; regret against it {}\n", peer.name,
+               peer.config.value("version", ""), time_text(peer.seconds.centre),
                peer.regret ? fmt::format("{:.1f} %", 100 * *peer.regret) : "is not known");
   for (const std::string& reason : o.peers_left_out) fmt::print(out, "  not in the contest: {}\n", reason);
   if (!o.tied.empty())
@@ -105,7 +113,7 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
   if (o.discarded_rounds > 0)
     fmt::print(out, "  {} round{} thrown away because the machine drifted\n", o.discarded_rounds,
                o.discarded_rounds == 1 ? " was" : "s were");
-  if (o.wrong > 0) fmt::print(out, "  {} configs are wrong, such as {}\n", o.wrong, o.first_wrong);
+  if (o.wrong > 0) fmt::print(out, "  {} configs failed the check, such as {}\n", o.wrong, o.first_wrong);
 }
 
 }  // namespace
@@ -137,19 +145,32 @@ void print_result(std::FILE* out, const TuneResult& r, std::size_t most_cuts) {
     print_outcome(out, r, difference(r.config, r.default_config), removed_text(r.removed, most_cuts));
 }
 
-nlohmann::json measured_line(const nlohmann::json& record) {
-  const GemmProblem p = parse_problem(record.at("problem").get<std::string>());
+nlohmann::json measured_line(const WisdomRecord& record) {
   nlohmann::json line;
-  const double batch_s = record.at("seconds").get<double>() * double(p.batch_count);
-  add_case(line, p);
-  for (const char* key :
-       {"read_s", "kernel_s", "write_s", "total_s", "device_uuid", "driver", "error", "error_bound"})
+  for (const char* key : {"read_s", "kernel_s", "write_s", "total_s", "device_uuid", "driver", "error",
+                          "error_bound", "memory", "threads", "target"})
     line[key] = nullptr;
+  line["data"] = "uniform";
+  line["impl"] = "tilewright", line["impl_version"] = TILEWRIGHT_VERSION;
+  line["wisdom_match"] = "exact";  // what it is from now on
   line["metrics"] = nlohmann::json::object();
   line["commit"] = build_commit;
-  line.update(record);
-  add_bound(line, p, batch_s);
-  add_energy(line, p, batch_s);
+  std::optional<GemmProblem> product;
+  double flops_each = 0;
+  if (is_lu_text(record.problem)) {
+    const LuProblem p = parse_lu_problem(record.problem);
+    line.update(bench::lu_problem_keys(p));
+    line["location"] = to_string(p.location);
+    flops_each = flops(p);
+  } else {
+    product = parse_problem(record.problem);
+    add_case(line, *product);
+    flops_each = flops(*product) / double(product->batch_count);
+  }
+  line.update(to_json(record));
+  add_speed(line, record, flops_each);
+  if (product) add_bound(line, *product, record.seconds * double(product->batch_count));
+  add_energy(line, record, flops_each);
   return line;
 }
 

@@ -22,6 +22,6 @@ void print_result(std::FILE* out, const TuneResult& result, std::size_t most_cut
 
 // The record with the keys that every measurement of the command line has. What the record holds already
 // stays as it is, so that the line is still one of wisdom.
-nlohmann::json measured_line(const nlohmann::json& record);
+nlohmann::json measured_line(const WisdomRecord& record);
 
 }  // namespace tilewright::cli

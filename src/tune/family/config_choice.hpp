@@ -20,6 +20,12 @@ struct ChoiceRules : AxisRules {
   std::vector<nlohmann::json> seeds;        // further candidates: what earlier runs found
   std::optional<nlohmann::json> incumbent;  // known as best before: it stays unless it is clearly beaten
   bool incumbent_only = false;              // nothing else but the default is tried
+
+  nlohmann::json as_json() const {
+    auto json = AxisRules::as_json();
+    json.update({{"whole_space", whole_space}, {"most", most}, {"vary", vary}});
+    return json;
+  }
 };
 
 // How many a family searches of those that usually matter and of its whole space, and where axes are

@@ -1,5 +1,5 @@
 // The families that problems are searched among: a line for each.
-#include "tune/family/families.hpp"
+#include "tune/family/family.hpp"
 
 namespace tilewright {
 

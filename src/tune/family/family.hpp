@@ -1,6 +1,6 @@
-// What the tuner asks of a family of kernels, wherever they run: which problems it serves, how long turns
-// are, what operands cost, and the configs of one problem as a pool that is made, checked and timed. One file
-// and one line of families.cpp are a family; searching, deciding and keeping are the same for all.
+// What the tuner asks of a family of kernels that multiply, wherever they run: which problems it serves, how
+// long turns are, what operands cost, and the configs of one problem as a pool that is made, checked and
+// timed. One file and one line of families.cpp are a family; product.hpp makes operations of them.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "kernel/space_values.hpp"
-#include "tune/config_pool.hpp"
 #include "tune/family/config_choice.hpp"
 #include "tune/family/machine.hpp"
-#include "tune/kernel_timer.hpp"
+#include "tune/operation.hpp"
 
 namespace tilewright {
 
@@ -21,15 +19,6 @@ struct Decline {
   ErrorCode code = ErrorCode::unsupported;
   std::string argument, reason;
   bool elsewhere = false;  // by where it lies or how large it is, it is another family's
-};
-
-// One problem ready to be searched.
-struct OpenProblem {
-  GemmProblem timed;  // with as many matrices as are timed together
-  std::unique_ptr<ConfigPool> pool{};
-  std::optional<std::size_t> incumbent{};   // the place of what was known as best before
-  std::vector<Removed> removed{};           // what the constraints cut off the space
-  std::vector<std::string> absent_peers{};  // "name: reason"
 };
 
 class TuneFamily {
@@ -48,7 +37,7 @@ class TuneFamily {
   // Whether a recorded config runs on this machine at all.
   virtual bool runs(const nlohmann::json& /*config*/, const TuneMachine&) const { return true; }
 
-  // What filling memory with the operands costs, of cold ones as many as `most_s` pays for; and doing so.
+  // As Operation has them.
   virtual OperandRing operands(const GemmProblem&, TuneMachine&, double /*most_s*/) const { return {}; }
   virtual void fill(const GemmProblem&, TuneMachine&, double /*ring_bytes*/) const {}
 
@@ -60,7 +49,14 @@ class TuneFamily {
 
 using FamilyList = std::vector<const TuneFamily*>;
 
-// Those of this build that problems are searched among.
+// Those of this build, each defined in the file of its name.
+const TuneFamily& gemm_small_cpu_family();
+const TuneFamily& gemm_small_family();  // GPU
+const TuneFamily& gemm_large_family();  // GPU
+// Not searched among: asked for by name, for it tunes no kernel but what converting a batch costs.
+const TuneFamily& layout_family();
+
+// The others, that problems are searched among.
 const FamilyList& tune_families();
 
 // The problem that is searched: for a group of a batch the pointer batch that it is.

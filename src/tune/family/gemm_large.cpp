@@ -1,11 +1,10 @@
 // Large GEMM on the GPU as a family that is tuned, beside the vendor's library; problems are timed as they
 // come.
-#include "tune/family/gemm_large.hpp"
-
 #include <algorithm>
 
+#include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/family.hpp"
 #include "tune/gpu/pool.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/wisdom.hpp"
@@ -33,11 +32,39 @@ GemmLargeShape shape_of(const GemmProblem& p) {
   return gemm_large_shape(p, gemm_large_alignment(p, gpu_operand_align));
 }
 
+// A problem with partial tiles of the config in all directions, a last k range that is not full, gaps behind
+// its columns and the alignment of the shape.
+GemmProblem large_edges(const GemmProblem& like, const GemmLargeShape& shape, const GemmLargeConfig& c) {
+  const int shared = std::max({1, c.split_k / 2, c.tail_k / 2});
+  GemmProblem p = like;
+  p.layout = Layout::single;
+  p.batch_count = 1;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  p.m = c.tile_m + c.tile_m / 2 + 3;
+  p.n = c.cluster * c.tile_n + c.tile_n / 2 + 5;  // the last cluster has blocks beyond C
+  p.k = (c.stages + 2) * c.tile_k * shared + c.tile_k / 2 + 1;
+  if (c.boundary == GemmLargeBoundary::none && c.load != GemmLargeLoad::tensor) {
+    p.m = 2 * c.tile_m;
+    p.n = 2 * c.tile_n;
+    p.k = (c.stages + 2) * c.tile_k * shared;
+  }
+  const auto leading = [&](std::int64_t rows, int align) {
+    const std::int64_t step = std::max<std::int64_t>(1, align / size_bytes(p.dtype));
+    const std::int64_t ld = (rows + step - 1) / step * step + step;
+    // No better aligned than the shape says, or columns that come by turns would all begin alike.
+    return align < gemm_large_chunk && ld / step % 2 == 0 ? ld + step : ld;
+  };
+  p.lda = leading(p.a_rows(), shape.align_a);
+  p.ldb = leading(p.b_rows(), shape.align_b);
+  p.ldc = leading(p.m, shape.align_c);
+  return p;
+}
+
 class LargeTrial : public GpuTrial {
  public:
   LargeTrial(const GemmProblem& problem, std::unique_ptr<GemmLargeKernel> kernel, GemmLargeScratch& scratch)
       : problem_(problem),
-        edges_(gemm_large_edges(problem, kernel->shape(), kernel->config())),
+        edges_(large_edges(problem, kernel->shape(), kernel->config())),
         kernel_(std::move(kernel)),
         scratch_(scratch) {}
 
@@ -131,59 +158,33 @@ class LargeFamily : public TuneFamily {
   OpenProblem open(const GemmProblem& problem, const ChoiceRules& rules, TuneMachine& machine,
                    double) const override {
     TuneGpu& gpu = machine.gpu();
-    OpenProblem open{.timed = problem};
-    open.timed.residency = Residency::cold;
-    reserve_operands(open.timed, gpu);
+    GemmProblem timed = problem;
+    timed.residency = Residency::cold;
+    OpenProblem open{.subject = to_string(timed)};
+    reserve_operands(timed, gpu);
     const GpuLimits& limits = gpu.gpu().limits();
     const GemmLargeDevice device = gemm_large_device(
         limits, fitted_coefficients(machine.wisdom(), limits.name, architecture_of(limits)));
-    const GemmLargeShape shape = shape_of(open.timed);
+    const GemmLargeShape shape = shape_of(timed);
     const bool any_sums = rules.speak_of("sum_turns");  // by who wants to know what they cost
     auto choice = choose_configs(
-        open.timed, rules, gemm_large_default(open.timed, shape, device),
-        any_sums ? gemm_large_space(open.timed, shape, limits)
-                 : gemm_large_accurate_space(open.timed, shape, device),
-        large_sizes, [&](std::size_t most) { return gemm_large_promising(open.timed, shape, device, most); },
+        timed, rules, gemm_large_default(timed, shape, device),
+        any_sums ? gemm_large_space(timed, shape, limits) : gemm_large_accurate_space(timed, shape, device),
+        large_sizes, [&](std::size_t most) { return gemm_large_promising(timed, shape, device, most); },
         &open.removed);
     open.incumbent = choice.incumbent;
     GpuVendor vendor;
-    if (!rules.incumbent_only) vendor = open_gpu_vendor(gpu.gpu(), open.timed);
+    if (!rules.incumbent_only) vendor = open_gpu_vendor(gpu.gpu(), timed);
     if (!vendor.absence.empty())
       open.absent_peers.push_back(fmt::format("{}: {}", gpu_vendor_family, vendor.absence));
     open.pool = std::make_unique<GpuPool>(
-        open.timed, std::make_unique<LargeKernelsOf>(open.timed, std::move(choice.configs), gpu),
-        std::move(vendor), gpu);
+        timed, std::make_unique<LargeKernelsOf>(timed, std::move(choice.configs), gpu), std::move(vendor),
+        gpu);
     return open;
   }
 };
 
 }  // namespace
-
-GemmProblem gemm_large_edges(const GemmProblem& like, const GemmLargeShape& shape, const GemmLargeConfig& c) {
-  const int shared = std::max({1, c.split_k / 2, c.tail_k / 2});
-  GemmProblem p = like;
-  p.layout = Layout::single;
-  p.batch_count = 1;
-  p.stride_a = p.stride_b = p.stride_c = 0;
-  p.m = c.tile_m + c.tile_m / 2 + 3;
-  p.n = c.cluster * c.tile_n + c.tile_n / 2 + 5;  // the last cluster has blocks beyond C
-  p.k = (c.stages + 2) * c.tile_k * shared + c.tile_k / 2 + 1;
-  if (c.boundary == GemmLargeBoundary::none && c.load != GemmLargeLoad::tensor) {
-    p.m = 2 * c.tile_m;
-    p.n = 2 * c.tile_n;
-    p.k = (c.stages + 2) * c.tile_k * shared;
-  }
-  const auto leading = [&](std::int64_t rows, int align) {
-    const std::int64_t step = std::max<std::int64_t>(1, align / size_bytes(p.dtype));
-    const std::int64_t ld = (rows + step - 1) / step * step + step;
-    // No better aligned than the shape says, or columns that come by turns would all begin alike.
-    return align < gemm_large_chunk && ld / step % 2 == 0 ? ld + step : ld;
-  };
-  p.lda = leading(p.a_rows(), shape.align_a);
-  p.ldb = leading(p.b_rows(), shape.align_b);
-  p.ldc = leading(p.m, shape.align_c);
-  return p;
-}
 
 const TuneFamily& gemm_large_family() {
   static const LargeFamily family;

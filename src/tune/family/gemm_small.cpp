@@ -5,7 +5,7 @@
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/gemm_small/total.hpp"
 #include "measure/gpu/ring.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/family.hpp"
 #include "tune/gpu/pool.hpp"
 #include "wisdom/families.hpp"
 
@@ -166,20 +166,20 @@ class SmallFamily : public TuneFamily {
   OpenProblem open(const GemmProblem& problem, const ChoiceRules& rules, TuneMachine& machine,
                    double) const override {
     TuneGpu& gpu = machine.gpu();
-    OpenProblem open{.timed = filling(gpu.arena(), problem)};
-    reserve_operands(open.timed, gpu);
+    const GemmProblem timed = filling(gpu.arena(), problem);
+    OpenProblem open{.subject = to_string(timed)};
+    reserve_operands(timed, gpu);
     const GpuLimits& limits = gpu.gpu().limits();
-    const GemmSmallShape shape = planned_shape(open.timed);
+    const GemmSmallShape shape = planned_shape(timed);
     const DType dtype = problem.dtype;
     // Threads yield to other axes: a block must have work and room for them.
     auto choice = choose_configs(
-        open.timed, rules, gemm_small_default(shape, dtype, limits), gemm_small_space(shape, dtype, limits),
+        timed, rules, gemm_small_default(shape, dtype, limits), gemm_small_space(shape, dtype, limits),
         small_sizes, [&](std::size_t most) { return gemm_small_promising(shape, dtype, limits, most); },
         &open.removed, "threads");
     open.incumbent = choice.incumbent;
     open.pool = std::make_unique<GpuPool>(
-        open.timed, std::make_unique<SmallKernelsOf>(open.timed, std::move(choice.configs), gpu), GpuVendor{},
-        gpu);
+        timed, std::make_unique<SmallKernelsOf>(timed, std::move(choice.configs), gpu), GpuVendor{}, gpu);
     return open;
   }
 };

@@ -15,7 +15,8 @@
 #include "measure/clock.hpp"
 #include "measure/conversion.hpp"
 #include "measure/estimate.hpp"
-#include "tune/family/families.hpp"
+#include "tune/family/family.hpp"
+#include "tune/kernel_timer.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
@@ -90,14 +91,14 @@ class Block {
     return timers_[part].time([&](std::int64_t batch) { run(part, batch); }, turn_s);
   }
 
-  // "" when a converted multiplication gives what the reference gives.
-  std::string check(Accuracy& seen) const {
+  // Without a fault where a converted multiplication gives what the reference gives.
+  CheckResult check() const {
     const SampledCheck check(from_, from_batches_.front(), representative(from_.alpha),
                              representative(from_.beta));
-    seen = check.check([&] {
+    const Accuracy seen = check.check([&] {
       for (const Part part : parts) run(part, 0);
     });
-    return seen.fault();
+    return {seen.fault(), seen};
   }
 
  private:
@@ -111,13 +112,12 @@ class Block {
   std::vector<TurnTimer> timers_;
 };
 
-class LayoutPool : public ConfigPool {
+class LayoutPool : public PoolOf<LayoutConfig> {
  public:
   LayoutPool(const GemmProblem& problem, std::vector<LayoutConfig> configs, const ConfigOf& config_for,
              TuneMachine& machine)
-      : problem_(problem),
-        configs_(std::move(configs)),
-        slots_(configs_.size()),
+      : PoolOf(std::move(configs)),
+        problem_(problem),
         direct_(problem, machine.arena()),
         direct_kernel_(make_gemm_small_cpu(problem, config_for(problem))),
         set_(machine.arena(), problem, rounds_of(problem)),
@@ -127,32 +127,8 @@ class LayoutPool : public ConfigPool {
           std::make_unique<Block>(problem, config, config_for, batches_, machine.second_arena()));
   }
 
-  std::size_t size() const override { return configs_.size(); }
-  nlohmann::json fields(std::size_t i) const override { return to_json(configs_[i]); }
   Origin origin() const override {
     return {"layout", cpu_info().device, "", "", gemm_small_cpu_source_hash, build_compiler};
-  }
-  void announce(std::span<const std::size_t>) override {}
-  bool is_right(std::size_t i) override {
-    if (!slots_[i].checked) slots_[i].failure = blocks_[i]->check(slots_[i].accuracy);
-    slots_[i].checked = true;
-    return slots_[i].failure.empty();
-  }
-  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
-  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
-  void set_failure(std::size_t i, std::string reason) override {
-    slots_[i].failure = std::move(reason), slots_[i].checked = true;
-  }
-  void set_passed(std::size_t i, const Accuracy& accuracy) override {
-    slots_[i].accuracy = accuracy, slots_[i].checked = true;
-  }
-  TurnTimer::Turn time(std::size_t i, double turn_s) override {
-    TurnTimer::Turn sum;
-    for (const Block::Part part : Block::parts) {
-      const TurnTimer::Turn one = blocks_[i]->time(part, turn_s / 3);
-      sum.seconds += one.seconds, sum.problems = one.problems;
-    }
-    return sum;
   }
 
   // The parts of the winner and multiplying in place, in turn.
@@ -185,15 +161,17 @@ class LayoutPool : public ConfigPool {
   }
 
  private:
-  struct Slot {
-    std::string failure;
-    Accuracy accuracy;
-    bool checked = false;
-  };
+  CheckResult check(std::size_t i) override { return blocks_[i]->check(); }
+  TurnTimer::Turn time_made(std::size_t i, double turn_s) override {
+    TurnTimer::Turn sum;
+    for (const Block::Part part : Block::parts) {
+      const TurnTimer::Turn one = blocks_[i]->time(part, turn_s / 3);
+      sum.seconds += one.seconds, sum.problems = one.problems;
+    }
+    return sum;
+  }
 
   GemmProblem problem_;
-  std::vector<LayoutConfig> configs_;
-  std::vector<Slot> slots_;
   KernelTimer direct_;
   std::shared_ptr<const GemmSmallCpuKernel> direct_kernel_;
   OperandSet set_;
@@ -238,11 +216,12 @@ class LayoutFamily : public TuneFamily {
 
   OpenProblem open(const GemmProblem& problem, const ChoiceRules& rules, TuneMachine& machine,
                    double) const override {
-    OpenProblem open{.timed = convertible_problem(problem)};
+    const GemmProblem timed = convertible_problem(problem);
+    OpenProblem open{.subject = to_string(timed)};
     fill(problem, machine, cold_bytes);
-    const auto space = blocks_of(problem.dtype, open.timed.batch_count);
+    const auto space = blocks_of(problem.dtype, timed.batch_count);
     auto choice = choose_configs(
-        open.timed, rules, layout_default(problem.dtype), space, {SIZE_MAX, SIZE_MAX, 0}, [&](std::size_t) {
+        timed, rules, layout_default(problem.dtype), space, {SIZE_MAX, SIZE_MAX, 0}, [&](std::size_t) {
           std::vector<LayoutConfig> all;
           space.visit([&](const LayoutConfig& config) { all.push_back(config); }, {}, &open.removed);
           return all;
@@ -260,7 +239,7 @@ class LayoutFamily : public TuneFamily {
       });
       return best;
     };
-    open.pool = std::make_unique<LayoutPool>(open.timed, std::move(choice.configs), config_for, machine);
+    open.pool = std::make_unique<LayoutPool>(timed, std::move(choice.configs), config_for, machine);
     return open;
   }
 };

@@ -33,10 +33,6 @@ EnergyMeter& TuneMachine::meter(const TuneObjective& objective, Location locatio
   return meters_->required(objective.text(), location, uuid);
 }
 
-std::vector<std::string> TuneMachine::other_users(Location location) {
-  return location == Location::host ? std::vector<std::string>() : gpu().other_users();
-}
-
 #else
 
 TuneGpu& TuneMachine::gpu() {
@@ -49,8 +45,6 @@ EnergyMeter& TuneMachine::meter(const TuneObjective& objective, Location locatio
   if (meters_ == nullptr) meters_ = std::make_unique<EnergyMeters>(find_energy_meters());
   return meters_->required(objective.text(), location);
 }
-
-std::vector<std::string> TuneMachine::other_users(Location) { return {}; }
 
 #endif
 

@@ -39,8 +39,6 @@ class TuneMachine {
   std::string device_name(Location location);
   // The meter of where a problem runs. Throws Error(unsupported) naming the objective where there is none.
   EnergyMeter& meter(const TuneObjective& objective, Location location);
-  // Who else used it since it was opened.
-  std::vector<std::string> other_users(Location location);
 
  private:
   Isa isa_;

@@ -41,7 +41,8 @@ void reserve_operands(const GemmProblem& timed, TuneGpu& gpu) {
 
 GpuPool::GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels, GpuVendor vendor,
                  TuneGpu& gpu)
-    : problem_(problem),
+    : CheckedPool(kernels->size(), vendor.trial == nullptr ? 0 : 1, made_together),
+      problem_(problem),
       kernels_(std::move(kernels)),
       vendor_(std::move(vendor)),
       gpu_(gpu),
@@ -50,16 +51,14 @@ GpuPool::GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels
       timer_(gpu.gpu(), stream_.get()),
       ring_(gpu.arena(), gpu_operand_bytes(with_places_of_pointers(problem))),
       scalars_(std::make_unique<const Scalars>(problem)),
-      slots_(kernels_->size() + (vendor_.trial == nullptr ? 0 : 1)) {
+      slots_(size() + peer_count()) {
   arena_.fill(problem.dtype);
   if (problem.layout == Layout::pointer || problem.layout == Layout::variable)
     pointers_.emplace(
         gpu.gpu(), with_places_of_pointers(problem), ring_.batches(),
         [&](std::int64_t i) { return ring_.at(i); }, pointer_order(problem.batch_count, true));
   if (problem.layout == Layout::variable) sizes_.emplace(gpu.gpu(), DrawnSizes(problem, problem.batch_count));
-  if (vendor_.trial == nullptr) return;
-  slots_.back().compiled = true;
-  slots_.back().trial = std::move(vendor_.trial);
+  if (vendor_.trial != nullptr) slots_.back().trial = std::move(vendor_.trial);
 }
 GpuPool::~GpuPool() = default;
 
@@ -73,53 +72,19 @@ Origin GpuPool::origin() const {
           gpu_.compiler().provenance()};
 }
 
-void GpuPool::announce(std::span<const std::size_t> wanted) {
-  announced_.assign(wanted.begin(), wanted.end());
-  next_announced_ = 0;
-}
-
-void GpuPool::set_failure(std::size_t i, std::string reason) {
-  slots_[i].failure = std::move(reason);
-  slots_[i].checked = true;
-}
-
-// Nothing is timed meanwhile, so every core may help.
-void GpuPool::compile(std::span<const std::size_t> wanted) {
-#pragma omp parallel for schedule(dynamic) if (wanted.size() > 1)
-  for (std::size_t w = 0; w < wanted.size(); ++w) {
-    Slot& slot = slots_[wanted[w]];
-    try {
-      slot.binary = kernels_->compile(wanted[w]);
-    } catch (const std::exception& error) {
-      slot.failure = error.what();
-    }
-    slot.compiled = true;
-  }
-}
-
-// Of one that passed in an earlier run the gate is not asked again. Throws Error(unsupported) when it cannot
-// be loaded.
-void GpuPool::make(Slot& slot, std::size_t i) {
-  if (!slot.compiled) {
-    std::vector<std::size_t> wanted = {i};
-    for (; next_announced_ < announced_.size() && wanted.size() < made_together; ++next_announced_) {
-      const std::size_t other = announced_[next_announced_];
-      if (other != i && !slots_[other].checked && !slots_[other].compiled) wanted.push_back(other);
-    }
-    compile(wanted);
-  }
-  if (!slot.failure.empty()) throw Error(ErrorCode::unsupported, "config", slot.failure);
+const GpuTrial& GpuPool::trial(std::size_t i) {
+  Slot& slot = slots_[i];
   if (slot.trial == nullptr) slot.trial = kernels_->load(i, slot.binary);
+  return *slot.trial;
 }
 
-void GpuPool::check(Slot& slot, const SmallCase& edges) {
+CheckResult GpuPool::check(const GpuTrial& trial, const SmallCase& edges) {
   const GemmProblem& p = edges.problem;
   if (const GpuOperandBytes bytes = gpu_operand_bytes(p);
-      std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes) {
-    slot.failure = fmt::format("{} has operands of more than {} bytes, which would have to be checked",
-                               to_string(p), most_checked_bytes);
-    return;
-  }
+      std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes)
+    return {fmt::format("{} has operands of more than {} bytes, which would have to be checked", to_string(p),
+                        most_checked_bytes),
+            {}};
   auto known = std::find_if(edges_.begin(), edges_.end(),
                             [&](const SmallCheck& check) { return check.batch().one() == edges; });
   if (known == edges_.end()) {
@@ -127,51 +92,31 @@ void GpuPool::check(Slot& slot, const SmallCase& edges) {
     edges_.emplace_back(edges, p.batch_count);
     known = edges_.end() - 1;
   }
-  CheckResult result =
-      known->run(GpuMemory(arena_.gpu()), [&](const Operands& o) { slot.trial->run_edges(o); });
-  slot.accuracy = worse_of(result.accuracy, slot.accuracy);
-  slot.failure = std::move(result.fault);
+  return known->run(GpuMemory(arena_.gpu()), [&](const Operands& o) { trial.run_edges(o); });
 }
 
 // The sampled elements of the problem itself come second: a reference of all of them would take hours for
 // what the device does in milliseconds.
-void GpuPool::check(Slot& slot) {
-  SmallCase edges = slot.trial->edges();
-  check(slot, edges);
+CheckResult GpuPool::check(std::size_t i) {
+  const GpuTrial& one = trial(i);
+  SmallCase edges = one.edges();
+  CheckResult result = check(one, edges);
   const Layout layout = problem_.layout;
-  if (layout == Layout::pointer || layout == Layout::variable) {  // such kernels serve every alignment
-    edges.any_alignment = true;
-    if (slot.failure.empty()) check(slot, edges);
+  if (result.fault.empty() && (layout == Layout::pointer || layout == Layout::variable)) {
+    edges.any_alignment = true;  // such kernels serve every alignment
+    const Accuracy seen = result.accuracy;
+    result = check(one, edges);
+    result.accuracy = worse_of(result.accuracy, seen);
   }
   // Batches of many sizes, and of sums, have been looked at.
-  if (!slot.failure.empty() || layout == Layout::variable || problem_.sums != Sums::none) return;
+  if (!result.fault.empty() || layout == Layout::variable || problem_.sums != Sums::none) return result;
   if (!sample_)
     sample_.emplace(
         sampled_check(arena_, problem_, representative(problem_.alpha), representative(problem_.beta)));
-  const Accuracy sampled = sample_->check([&] { slot.trial->run(operands(0)); });
-  slot.accuracy = worse_of(sampled, slot.accuracy);
-  if (!sampled.passed()) slot.failure = fmt::format("at {}: {}", to_string(problem_), sampled.fault());
-}
-
-bool GpuPool::is_right(std::size_t i) {
-  Slot& slot = slots_[i];
-  if (slot.checked) return slot.failure.empty();
-  slot.checked = true;
-  try {
-    make(slot, i);
-    check(slot);
-  } catch (const Error& error) {
-    // A kernel of ours that broke the device ends the run; the vendor's library may refuse a problem.
-    if (error.code() != ErrorCode::unsupported && !is_peer(i)) throw;
-    if (slot.failure.empty()) slot.failure = error.what();
-  }
-  if (!slot.failure.empty()) slot.trial.reset();
-  return slot.failure.empty();
-}
-
-void GpuPool::set_passed(std::size_t i, const Accuracy& accuracy) {
-  slots_[i].accuracy = accuracy;
-  slots_[i].checked = true;
+  const Accuracy sampled = sample_->check([&] { one.run(operands(0)); });
+  result.accuracy = worse_of(sampled, result.accuracy);
+  if (!sampled.passed()) result.fault = fmt::format("at {}: {}", to_string(problem_), sampled.fault());
+  return result;
 }
 
 std::vector<std::unique_ptr<Observer>> GpuPool::observers() const {
@@ -188,16 +133,14 @@ Operands GpuPool::operands(std::int64_t index) const {
   return o;
 }
 
-const GpuTrial& GpuPool::ready(std::size_t i) {
-  Slot& slot = slots_[i];
-  make(slot, i);
-  if (slot.launch_s == 0)
-    slot.launch_s = timer_.seconds([&] { launch(*slot.trial); });  // a first look, and warm-up
-  return *slot.trial;
+const GpuTrial& GpuPool::warm(std::size_t i) {
+  const GpuTrial& one = trial(i);
+  if (slots_[i].launch_s == 0) slots_[i].launch_s = timer_.seconds([&] { launch(one); });
+  return one;
 }
 
-TurnTimer::Turn GpuPool::time(std::size_t i, double turn_s) {
-  const GpuTrial& trial = ready(i);
+TurnTimer::Turn GpuPool::time_made(std::size_t i, double turn_s) {
+  const GpuTrial& trial = warm(i);
   Slot& slot = slots_[i];
   const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
   // While one launch runs the host queues the next, so that its own time is not taken for the device's.
@@ -211,7 +154,8 @@ TurnTimer::Turn GpuPool::time(std::size_t i, double turn_s) {
 }
 
 Metrics GpuPool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
-  const GpuTrial& trial = ready(i);
+  require(i);
+  const GpuTrial& trial = warm(i);
   const auto joules = [&]() -> std::optional<double> {
     try {
       return meter.joules();

@@ -13,7 +13,7 @@
 #include "measure/gpu/pointers.hpp"
 #include "measure/gpu/ring.hpp"
 #include "measure/gpu/timer.hpp"
-#include "tune/config_pool.hpp"
+#include "tune/checked_pool.hpp"
 #include "tune/gpu/kernels.hpp"
 #include "tune/gpu/machine.hpp"
 #include "tune/gpu/sizes.hpp"
@@ -25,51 +25,41 @@ namespace tilewright {
 // set aside for many. Throws Error(unsupported) naming the problem where they do not fit the device's memory.
 void reserve_operands(const GemmProblem& timed, TuneGpu& gpu);
 
-class GpuPool : public ConfigPool {
+class GpuPool : public CheckedPool {
  public:
   // The problem as it is timed, for whose operands there is room. A vendor without a trial takes no part.
   GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels, GpuVendor vendor, TuneGpu& gpu);
   ~GpuPool() override;
 
-  std::size_t size() const override { return kernels_->size(); }
-  std::size_t peer_count() const override { return slots_.size() - kernels_->size(); }
   std::string peer_name(std::size_t) const override { return gpu_vendor_family; }
   nlohmann::json fields(std::size_t i) const override {
     return is_peer(i) ? vendor_.config() : kernels_->fields(i);
   }
   Origin origin() const override;
-  void announce(std::span<const std::size_t> wanted) override;
-  // Whether it compiled, fits the device and is right: every element of a small batch with edges, and some
-  // of the problem itself.
-  bool is_right(std::size_t i) override;
-  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
-  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
-  void set_failure(std::size_t i, std::string reason) override;
-  void set_passed(std::size_t i, const Accuracy& accuracy) override;
-  // Between two events, at least one launch.
-  TurnTimer::Turn time(std::size_t i, double turn_s) override;
   // After some heat, between two moves of the meter (measure/gpu/energy.hpp).
   Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) override;
   double shortest_energy_s(const EnergyMeter&) const override { return 1; }
   std::vector<std::unique_ptr<Observer>> observers() const override;
+  std::vector<std::string> notes() const override { return gpu_.other_users(); }
 
  private:
   struct Slot {
     JitBinary binary;
     std::unique_ptr<GpuTrial> trial;
-    std::string failure;
-    Accuracy accuracy{};
-    bool compiled = false, checked = false;
     double launch_s = 0;  // as last seen
   };
   struct Scalars;
-  bool is_peer(std::size_t i) const { return i >= kernels_->size(); }
-  void compile(std::span<const std::size_t> wanted);
-  void make(Slot& slot, std::size_t i);
-  void check(Slot& slot);
-  void check(Slot& slot, const SmallCase& edges);
+  void make(std::size_t i) override { slots_[i].binary = kernels_->compile(i); }
+  // Every element of a small batch with edges, and some of the problem itself.
+  CheckResult check(std::size_t i) override;
+  CheckResult check(const GpuTrial& trial, const SmallCase& edges);
+  void drop(std::size_t i) override { slots_[i].trial.reset(); }
+  // Between two events, at least one launch.
+  TurnTimer::Turn time_made(std::size_t i, double turn_s) override;
+  // Loads what was compiled. Throws Error(unsupported) when it does not fit the device.
+  const GpuTrial& trial(std::size_t i);
   // Loaded, and known how long a launch takes.
-  const GpuTrial& ready(std::size_t i);
+  const GpuTrial& warm(std::size_t i);
   Operands operands(std::int64_t index) const;
   void launch(const GpuTrial& trial) { trial.run(operands(next_++)); }
 
@@ -87,9 +77,7 @@ class GpuPool : public ConfigPool {
   std::optional<SampledCheck> sample_;
   std::vector<SmallCheck> edges_;  // of the last small batches, which many candidates share
   std::vector<Slot> slots_;        // the candidates', then the peer's
-  std::vector<std::size_t> announced_;
-  std::size_t next_announced_ = 0;
-  std::int64_t next_ = 0;  // batch
+  std::int64_t next_ = 0;          // batch
 };
 
 }  // namespace tilewright

@@ -1,9 +1,12 @@
-// The list of strategies, and the memory of what was measured that they share.
+// The list of strategies, the memory of what was measured that they share, and the two that know no space.
 #include "tune/strategy/strategy.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <random>
 
 #include "tilewright/types.hpp"
 
@@ -17,6 +20,29 @@ double Evaluator::cost(std::size_t point) {
     known_[point] = true;
   }
   return costs_[point];
+}
+
+// All points are announced beforehand so that they can be prepared side by side. The order is that of the
+// random search: a budget that ends too soon then leaves out no corner of the space.
+void search_exhaustive(const Search& search, Evaluator& evaluator) {
+  std::vector<std::size_t> all(search.points.size());
+  std::iota(all.begin(), all.end(), 0);
+  evaluator.announce(all);
+  search_random(search, evaluator);
+}
+
+// The start, then points drawn without repetition until the evaluator has had enough.
+void search_random(const Search& search, Evaluator& evaluator) {
+  std::vector<std::size_t> order(search.points.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random(search.seed);
+  std::shuffle(order.begin(), order.end(), random);
+  if (order.empty()) return;
+  evaluator.cost(search.start);
+  for (const std::size_t point : order) {
+    if (!evaluator.more()) return;
+    evaluator.cost(point);
+  }
 }
 
 std::span<const Strategy> strategies() {

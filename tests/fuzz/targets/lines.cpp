@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
+#include "analyze/replay.hpp"
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "target.hpp"
-#include "tune/replay.hpp"
 #include "wisdom/record.hpp"
 
 namespace tilewright::fuzz {

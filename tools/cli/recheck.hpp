@@ -9,7 +9,7 @@
 #include "tune/family/family.hpp"
 #include "wisdom/record.hpp"
 
-namespace tilewright {
+namespace tilewright::cli {
 
 struct StoredRecord : WisdomRecord {
   GemmProblem what;
@@ -38,4 +38,4 @@ Checked recheck(const StoredRecord& record, double budget_s, TuneMachine& machin
 // Of a first recheck that called it a regression and one at another time: a regression where both say so.
 Checked agreed(const Checked& first, const Checked& second);
 
-}  // namespace tilewright
+}  // namespace tilewright::cli

@@ -1,6 +1,6 @@
 // A record is a promise about a ratio (the default's time over its own), which a slower clock or a busy
 // neighbour changes little; so that is what is measured and compared.
-#include "tune/recheck.hpp"
+#include "recheck.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,11 @@
 
 #include "measure/clock.hpp"
 #include "measure/contest.hpp"
+#include "tune/tuner.hpp"
 #include "wisdom/key.hpp"
 #include "wisdom/store.hpp"
 
-namespace tilewright {
+namespace tilewright::cli {
 namespace {
 
 constexpr double tolerance = 0.05;  // timing differs by about this much from one run to the next
@@ -22,8 +23,7 @@ constexpr int looks = 3;            // at a record before it is called a regress
 
 // The default's time over the record's when it was recorded; 0 when that is not known.
 double recorded_gain(const WisdomRecord& record) {
-  if (record.extra.contains("regret") && record.extra["regret"].is_number())
-    return 1 + record.extra["regret"].get<double>();
+  if (const auto regret = paired_regret(record)) return 1 + *regret;
   if (!record.default_seconds || !(record.seconds > 0)) return 0;
   return *record.default_seconds / record.seconds;
 }
@@ -167,7 +167,7 @@ Checked recheck(const StoredRecord& record, double budget_s, TuneMachine& machin
   rules.incumbent_only = true;
   const OpenProblem open = record.made_by->open(record.what, rules, machine, cold_bytes);
   if (!open.incumbent) return {.verdict = "regression: the config is no longer legal"};
-  ConfigPool& pool = *open.pool;
+  CheckedPool& pool = *open.pool;
   const std::size_t places[] = {*open.incumbent, 0};
   if (!pool.is_right(places[0])) return {.verdict = "regression: it is wrong: " + pool.failure(places[0])};
   if (!pool.is_right(places[1]))
@@ -178,4 +178,4 @@ Checked recheck(const StoredRecord& record, double budget_s, TuneMachine& machin
       record, [&](std::size_t i) { return pool.time(places[i], turn_s).seconds; }, budget_s);
 }
 
-}  // namespace tilewright
+}  // namespace tilewright::cli

@@ -1,5 +1,5 @@
 // Reading sweeps, and serving them one evaluation at a time.
-#include "tune/replay.hpp"
+#include "analyze/replay.hpp"
 
 #include <fmt/format.h>
 
