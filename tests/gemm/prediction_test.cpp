@@ -4,7 +4,7 @@
 #include "device/cpu.hpp"
 #include "gemm/hybrid/simulated_context.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/hybrid_models.hpp"
+#include "gemm/hybrid/models.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/gemm_small_cpu/config.hpp"
 #include "support/temp_folder.hpp"

@@ -163,9 +163,9 @@ class LuPool : public PoolOf<LuConfig> {
   std::unique_ptr<LuTrialMatrix> matrix_;
 };
 
-class LuOperation : public Operation {
+class LuTuneOperation : public Operation {
  public:
-  explicit LuOperation(LuSearch search) : search_(std::move(search)) {
+  explicit LuTuneOperation(LuSearch search) : search_(std::move(search)) {
     const LuProblem& p = search_.problem;
     check_axes<LuConfig>(search_.how.rules);
     if (p.location == Location::host && flops(p) < least_tuned_flops)
@@ -209,7 +209,7 @@ class LuOperation : public Operation {
 }  // namespace
 
 std::unique_ptr<Operation> lu_operation(Context& context, const LuProblem& problem, const LuTuning& how) {
-  return std::make_unique<LuOperation>(LuSearch{context, problem, how});
+  return std::make_unique<LuTuneOperation>(LuSearch{context, problem, how});
 }
 
 }  // namespace tilewright
