@@ -62,8 +62,7 @@ template <class F>
 F GpuBlas::function(Kind kind, DType dtype) const {
   void* const known = functions_[static_cast<int>(kind)][static_cast<int>(dtype)];
   if (known != nullptr) return reinterpret_cast<F>(known);
-  return find<F>(gemm_name(dtype, endings[static_cast<int>(kind)])
-                     .c_str());  // throws with the name of the missing function
+  return find<F>(gemm_name(dtype, endings[static_cast<int>(kind)]).c_str());  // throws if missing
 }
 
 namespace {

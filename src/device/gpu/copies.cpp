@@ -108,8 +108,7 @@ void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* fro
 void queue_from_peer(const Gpu& gpu, void* to, const void* from, const CopiedBlock& block,
                      CUstream_st* stream) {
   CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = copy.dstMemoryType =
-      CU_MEMORYTYPE_UNIFIED;  // the driver finds the devices by the addresses
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;  // devices follow from addresses
   copy.srcDevice = reinterpret_cast<CUdeviceptr>(from), copy.srcPitch = block.host_pitch;
   copy.dstDevice = reinterpret_cast<CUdeviceptr>(to), copy.dstPitch = block.device_pitch;
   queue_block(gpu, copy, block, stream);

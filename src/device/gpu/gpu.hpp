@@ -216,10 +216,8 @@ struct GpuLaunch {
   unsigned blocks = 1;
   unsigned threads = 1;
   unsigned shared_bytes = 0;
-  unsigned cluster =
-      1;  // blocks that run at once and can access each other's shared memory; divides `blocks`
-  bool dependent =
-      false;  // may begin while the preceding kernel in the stream ends, and waits for that end itself
+  unsigned cluster = 1;      // blocks that run at once and share their shared memory; divides `blocks`
+  bool dependent = false;    // may begin while the preceding kernel ends, for whose end it waits itself
   bool cooperative = false;  // all blocks run at once; refused if the device has no room for them
 };
 
