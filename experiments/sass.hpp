@@ -50,8 +50,8 @@ std::vector<SassInstruction> parse_sass(const std::string& text, const std::stri
 
 // Counts the instructions that one warp issues while it multiplies `products` times (product instructions of
 // one k tile): those of the innermost loop that multiplies, times its iterations, and once those that the
-// loop around it adds. Of several such loops (with and without checks of edges) the one with the fewest
-// instructions per product counts. Empty if no loop multiplies.
+// loop around it adds. If there are several such loops (with and without checks of edges), the one with the
+// fewest instructions per product counts. Returns empty counts if no loop multiplies.
 SassCounts sass_main_loop(const std::vector<SassInstruction>& code, double products);
 
 // Counts arrivals at barriers that may overtake reads of shared memory issued before them: between the last

@@ -154,7 +154,8 @@ void measure(const Case& one, const char* memory, std::size_t elements, int run)
   std::vector<Stack> stacks;
   std::vector<GemmStack<double>> ours;
   for (const auto& shape : one.shapes) {
-    // As many C as the wanted products need, or as fit where A does.
+    // There are as many C as the wanted products need, but no more than fit into as much memory as A and B
+    // take.
     const auto fitting = std::int64_t(2 * elements / one.shapes.size()) / (shape[0] * shape[1]);
     const std::int64_t wanted = most_products / std::int64_t(one.shapes.size()) / run;
     stacks.push_back(blocks.draw(shape, std::max<std::int64_t>(1, std::min(fitting, wanted)), run));

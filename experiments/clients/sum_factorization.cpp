@@ -253,7 +253,7 @@ void run(int least_threads, std::int64_t piece) {
 }  // namespace
 }  // namespace tilewright::clients
 
-// [the least number of threads, which is doubled up to OpenMP's [elements of a piece; 0: the chain's own]]
+// Arguments: [least number of threads, doubled up to OpenMP's [elements of a piece; 0: the chain's own]]
 int main(int count, char** arguments) {
   tilewright::bench::print_command(count, arguments);
   tilewright::clients::run(count > 1 ? std::max(1, std::atoi(arguments[1])) : 1,

@@ -61,8 +61,8 @@ class CblasLibrary {
   int getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const;
 
  private:
-  // How a caller limits the threads of its calls. `whole`: an OpenBLAS with threads of its own, whose count
-  // is shared by all callers.
+  // The way in which a caller limits the threads of its calls. `whole`: the library is an OpenBLAS with
+  // threads of its own, whose count all callers share.
   enum class Control : std::uint8_t { none, local, openmp, whole };
 
   friend class LocalThreads;

@@ -50,8 +50,8 @@ class InTeam {
 
 // True if teams use OpenMP's threads: TILEWRIGHT_TEAM says so, the program configures where OpenMP's threads
 // stay or how they wait, or another library in this process uses the same runtime. OpenMP's threads spin for
-// milliseconds after a region: a second pool beside them would have no cores, and in a process without other
-// users they would take cores from others, such as the threads of an OpenBLAS.
+// milliseconds after a region: beside them a second pool would have no cores, and without other users of
+// OpenMP they would only take the cores from others, such as the threads of an OpenBLAS.
 bool openmp_runs_teams();
 // Makes teams use OpenMP from now on: a library that computes with its threads was opened.
 void prefer_openmp();

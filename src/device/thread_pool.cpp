@@ -28,8 +28,8 @@ namespace {
 // The state of a slot. The caller offers a job; the thread takes it, or the caller takes it back.
 enum State : std::uint32_t { idle, offered, taken, ended };
 
-// How long a thread stays awake for the next job: calls of a loop in Python are some 50 us apart. Waking it
-// later is a system call, 3 to 5 us of the caller's time (2 cores).
+// A thread stays awake for this long to receive the next job: calls of a loop in Python are some 50 us apart.
+// Waking it later is a system call, 3 to 5 us of the caller's time (2 cores).
 constexpr auto awake = std::chrono::microseconds(200);
 
 void pause() {

@@ -10,8 +10,8 @@
 
 namespace tilewright {
 
-// How the loop walks the streams. The best kind depends on the mix, so all suitable kinds are tried and the
-// best counts.
+// The ways to walk the streams. The best one depends on the mix, so all suitable ones are tried and the best
+// counts.
 enum class Stream : std::uint8_t { plain, prefetch, non_temporal, non_temporal_prefetch };
 template <>
 struct EnumNames<Stream> {

@@ -119,7 +119,7 @@ std::optional<Fault> batch_fault(const GemmProblem& p, const Names& names) {
   return {};
 }
 
-// The counts of the levels must divide the batch.
+// Checks the outer levels: the product of their counts must divide the batch count.
 std::optional<Fault> level_fault(const GemmProblem& p, const Names& names) {
   if (!has_levels(p)) return {};
   const auto& [count, outer, outermost] = names.counts;

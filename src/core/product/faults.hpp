@@ -35,8 +35,8 @@ struct Addresses {
     return c != nullptr && (!reads_ab || (a != nullptr && b != nullptr && a != c && b != c));
   }
 };
-// Reports null pointers; A and B count only if they are read. The second overload also reports C at the
-// address of an operand that is read. Each pointer may be an array of addresses.
+// Report null pointers; A and B count only if they are read. address_fault also reports C at the address of
+// an operand that is read. Each pointer may be an array of addresses.
 std::optional<Fault> null_fault(const Addresses& at, bool reads_ab,
                                 const ArgumentNames& names = argument_names);
 std::optional<Fault> address_fault(const Addresses& at, bool reads_ab,

@@ -75,7 +75,7 @@ class GpuBlas {
   void* direct_gemm(DType dtype) const { return functions_[0][static_cast<int>(dtype)]; }
 
  private:
-  // How many matrices a function takes and how they lie; this decides the ending of its name.
+  // The number and layout of the matrices that a function takes; this decides the ending of its name.
   enum class Kind { single, strided, pointer };
   static constexpr const char* endings[] = {"_v2", "StridedBatched", "Batched"};
 

@@ -91,7 +91,7 @@ class GpuDriver {
   decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
   decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
 #if CUDA_VERSION >= 12040
-  // These are absent before that version, too.
+  // Older headers lack these functions.
   decltype(&cuDeviceGetDevResource) device_resource = nullptr;
   decltype(&cuDevSmResourceSplitByCount) split_multiprocessors = nullptr;
   decltype(&cuDevResourceGenerateDesc) describe_resource = nullptr;

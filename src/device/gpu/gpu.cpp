@@ -287,8 +287,8 @@ int GpuFunction::blocks_per_multiprocessor(int threads, int shared_bytes) const 
 
 namespace {
 
-// True if the launch needs the driver's newer call: for clusters. Without it, a launch that may begin early
-// loses time only.
+// True if the launch needs the driver's newer call: for clusters. A launch that may begin early only loses
+// time without that call.
 bool needs_attributes(const GpuDriver& driver, const GpuLaunch& launch) {
   const bool needed = launch.cluster > 1 || launch.cooperative;
   if (needed && driver.launch_ex == nullptr)

@@ -41,8 +41,7 @@ double code_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return std::min(1.0, std::sqrt(area_at_full_speed / area));
 }
 
-// How to fill a block: with problems for about `stage_bytes` of the largest operand, and threads for few
-// rounds.
+// A way to fill a block: problems for about `stage_bytes` of the largest operand, threads for few rounds.
 struct Filling {
   int stages;
   int stage_bytes;

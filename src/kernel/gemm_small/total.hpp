@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-// How `count` products of one C are split: the number of parts, and the products of each part; the last may
-// have fewer. This depends on the number of products and the size of C alone, so that results are bitwise
+// The parts into which `count` products of one C are split: their number, and the products of each; the last
+// may have fewer. This depends on the number of products and the size of C alone, so that results are bitwise
 // reproducible whatever else the device does.
 struct GemmSmallParts {
   std::int64_t count = 0;

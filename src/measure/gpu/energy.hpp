@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-// How long the load runs: first to warm up, then between two edges of the meter.
+// The durations of a load: first to warm up, then between two edges of the meter.
 struct GpuLoadWindow {
   double heat_s = 0.4;
   double window_s = 1.2;
