@@ -124,7 +124,7 @@ GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);
 struct GemmLargeForecast {
   double theirs_s = 0, ours_s = 0;    // for operands that come from memory
   double theirs_sd = 0, ours_sd = 0;  // of their logarithms
-  bool take_ours = false;             // the own kernel is probably faster, wherever the operands are
+  bool take_ours = false;             // tilewright's kernel is probably faster, wherever the operands are
   std::string text() const;           // both times with their errors, for people
 };
 // Returns nothing if the model does not cover the problem or the device: a batch, sizes outside its range, or

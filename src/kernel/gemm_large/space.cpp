@@ -101,8 +101,8 @@ void add_load(Space<C>& space, const Rules& r) {
     if (gemm_large_is_mma(c)) return {GemmLargeLayout::swizzle, GemmLargeLayout::padding};
     return {GemmLargeLayout::swizzle, GemmLargeLayout::plain};
   });
-  // Padding has room for the lead of columns that are loaded by several maps, and serves no other purpose of
-  // the copy engine.
+  // Padding has room for the lead of columns that are loaded by several maps; tensor copies use it for
+  // nothing else.
   space.require(
       "tensor copies swizzle tiles of operands that are aligned to 16 bytes, and pad those of others",
       [=](const C& c) {

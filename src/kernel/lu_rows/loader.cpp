@@ -1,4 +1,4 @@
-// Each kernel has a module of its own: callers choose which ones to load.
+// Each kernel is compiled to a module of its own; the constructor loads them all.
 #include "kernel/lu_rows/loader.hpp"
 
 #include <algorithm>
