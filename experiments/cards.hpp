@@ -1,11 +1,11 @@
-// What is known of the cards that recorded rows are of, where none of them is at hand.
+// Limits of the cards whose recorded rows are analysed, for machines without these cards.
 #pragma once
 
 #include "device/gpu/gpu.hpp"
 
 namespace tilewright::bench {
 
-// As drivers give them of the two cards that there are rows of, an H100 and an H200.
+// Returns the limits that drivers report for the two cards with recorded rows, an H100 and an H200.
 inline GpuLimits limits_of_card(const std::string& device) {
   GpuLimits limits;
   limits.name = device;

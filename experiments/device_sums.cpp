@@ -1,6 +1,6 @@
-// Sums of products into one C in device memory, beside what memory allows: stacks whose C stand in runs, and
-// batches that are reduced into one C. Plans, and on request other configs, are timed in turn with the
-// streaming loops that move as much; A and B lie in any order, and nothing is found in a cache.
+// Sums of products into one C in device memory, compared with the memory bound: stacks whose C stand in runs,
+// and batches that are reduced into one C. Plans, and on request other configs, are timed alternately with
+// streaming loops that move as much; A and B lie in any order, and nothing is in a cache.
 //
 //     bench_device_sums --json device_sums.jsonl
 #include <fstream>
@@ -30,7 +30,7 @@ struct SumsOptions {
 
 struct SumsContender {
   nlohmann::json config;
-  bool is_plan = false;  // by what a call would choose
+  bool is_plan = false;  // the config that a call would choose
   GemmPlan plan;
   std::vector<double> seconds = {};
 };
@@ -71,13 +71,13 @@ class SumsCase {
           gpu.gpu(), problem, 1, [&](std::int64_t i) { return ring_.at(i); }, order_);
   }
 
-  // The text of what is wrong with some elements of C after one run; "" = nothing.
+  // Returns a text of what is wrong with some elements of C after one run; "" if nothing is.
   template <class T>
   std::string check(const GemmPlan& plan) {
     const GemmProblem& p = problem_;
     const std::int64_t sums = count_of_c(p), run = products_per_c(p), size = size_bytes(p.dtype);
     const std::int64_t step_c = p.layout == Layout::pointer ? gpu_pointer_distance(p.ldc * p.n, size) : 0;
-    const std::int64_t most = 2000;  // products of a sum that is looked at
+    const std::int64_t most = 2000;  // products of a checked sum
     for (const std::int64_t s : {std::int64_t(0), sums / 2, sums - 1}) {
       if (run > most) break;
       T before{}, after{};
@@ -119,7 +119,7 @@ class SumsCase {
       }
     }
   }
-  // Bytes a second of the best loop.
+  // Returns the bytes per second of the best loop.
   double ceiling() const {
     double best = 0;
     for (const auto& rates : rates_) best = std::max(best, median_of(rates));
@@ -156,7 +156,7 @@ class SumsCase {
   std::vector<std::vector<double>> rates_;
 };
 
-// What a call would take first, and then the configs that the cost model puts first.
+// Returns a call's first choice, and then the configs that the cost model ranks first.
 std::vector<SumsContender> contenders(Context& context, TuneGpu& gpu, const GemmProblem& p,
                                       const SumsOptions& options) {
   GemmOptions one;

@@ -1,5 +1,6 @@
-// What experiments on one GPU share: a machine of the engine (tools/bench), a file of rows that a later run
-// goes on with, a time after which nothing new is begun, and the process's code. What they measure is theirs.
+// Shared code of experiments on one GPU: a machine of the engine (tools/bench), a file of rows that a later
+// run continues, a time after which nothing new is begun, and the process's exit code. The experiments
+// measure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,7 +21,7 @@
 
 namespace tilewright::bench {
 
-// A number from `least` to `most`; CLI::Range lets "nan" pass.
+// Accepts a number from `least` to `most`; CLI::Range accepts "nan".
 inline CLI::Validator from_to(double least, double most) {
   const auto check = [=](const std::string& text) {
     double value = 0;
@@ -30,13 +31,13 @@ inline CLI::Validator from_to(double least, double most) {
   return CLI::Validator(check, "");
 }
 
-// As calls keep compiled kernels (gemm/context.cpp), so that one finds what another compiled.
+// Returns the folder in which calls keep compiled kernels (gemm/context.cpp), so that each finds the other's.
 inline std::filesystem::path kernel_cache() {
   const std::string cache = cache_folder(Environment::read());
   return cache.empty() ? std::filesystem::path() : std::filesystem::path(cache) / "kernels";
 }
 
-// The process's code of `run` after reading its options, or that of --help and wrong ones.
+// Reads the options and returns the exit code of `run`, or that of --help and wrong options.
 template <class Run>
 int parse_and_run(CLI::App& app, int argc, char** argv, Run&& run) {
   try {
@@ -47,11 +48,10 @@ int parse_and_run(CLI::App& app, int argc, char** argv, Run&& run) {
   return run();
 }
 
-constexpr int left_for_another_run = 3;  // the process's code
+constexpr int left_for_another_run = 3;  // the process's exit code
 
-// Instructions of the main loop of a compiled kernel, of one warp and one k tile, by kind
-// (sass.hpp). Throws Error where there is no disassembler or no loop of the machine code
-// multiplies.
+// Counts the instructions of the main loop of a compiled kernel, of one warp and one k tile, by kind
+// (sass.hpp). Throws Error if there is no disassembler or no multiplying loop in the machine code.
 inline SassCounts main_loop_counts(const JitBinary& binary, const GemmLargeConfig& c, DType dtype,
                                    const std::string& nvdisasm) {
   const double products =
@@ -63,7 +63,7 @@ inline SassCounts main_loop_counts(const JitBinary& binary, const GemmLargeConfi
   return counts;
 }
 
-// One large product in device memory.
+// Returns the case of one large product in device memory.
 inline Case large_case(const GemmProblem& problem) {
   Case c;
   c.family = "gemm", c.target = "gpu", c.layout = Layout::single;
@@ -83,7 +83,7 @@ inline Case large_case(DType dtype, const std::string& op, std::int64_t n) {
   return large_case(p);
 }
 
-// Energy of a load and what it was measured by; null with `energy_note` where there is none.
+// Adds the energy of a load and its source; null with `energy_note` if there is none.
 inline void add_load(nlohmann::json& line, const Case& c, const GpuLoad& load) {
   const EnergyWindow& e = load.energy;
   nlohmann::json& metrics = line["metrics"];
@@ -108,7 +108,7 @@ class Experiment {
   explicit Experiment(int device = 0)
       : plan_{.family = "gemm", .operand_bytes = 1 << 20, .device = device}, gpu(plan_) {}
 
-  // Whether as many seconds have passed; says how much is left out.
+  // Returns true if this many seconds have passed; then reports how much is left out.
   bool late(double seconds, const std::string& left) const {
     if (elapsed() < seconds) return false;
     std::printf("%.0f s are used: %s left; go on with --resume\n", elapsed(), left.c_str());
@@ -118,7 +118,8 @@ class Experiment {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
 
-  // Of ours with a config, and of cuBLAS. Throws what planning the case throws; the reason why there is none.
+  // Return the contenders: tilewright with a config, and cuBLAS. Throw the errors of planning the case, or
+  // the reason why there is no contender.
   Contender ours(GpuStage& stage, const nlohmann::json& config) {
     GemmOptions options = stage.options();
     options.candidate = "gemm", options.config = config.dump();
@@ -132,7 +133,7 @@ class Experiment {
     return all.front();
   }
 
-  // What a measured line says of case, implementation and device.
+  // Returns the fields of a measured line for case, implementation and device.
   nlohmann::json row(const Case& c, const char* phase, const Contender& one) const {
     nlohmann::json line = measured_row(c, one.impl, one.seconds);
     line.update(gpu.provenance());

@@ -1,11 +1,11 @@
-// Fits the forecasts of large GEMM (src/kernel/gemm_large/forecast.hpp) to recorded runs of cuBLAS and of
-// ours, and says how they err at problems that the fit has not seen. No GPU is needed.
+// Fits the forecasts of large GEMM (src/kernel/gemm_large/forecast.hpp) to recorded runs of cuBLAS and of the
+// default config, and reports their errors at problems that the fit has not seen. No GPU is needed.
 //
 //     bench_gemm_large_forecast wisdom/sm_90.jsonl results/h?00/gemm-*.jsonl* > new.jsonl
 //
 // The first file holds the models that the fit begins with; the new ones are printed as lines of wisdom, and
 // their errors on stderr. A fifth of the problems at a time is left out and forecast by a fit to the others.
-// Left out of all are batches, rows without a time, and what a contest only screened.
+// Batches, rows without a time, and configs that a contest only screened are ignored.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -30,26 +30,26 @@ namespace {
 
 using nlohmann::json;
 constexpr int parts = 5;
-constexpr double worst_loss = 0.04, least_gain = 0.05, outlier_sds = 3;  // a turn that met another program
+constexpr double worst_loss = 0.04, least_gain = 0.05, outlier_sds = 3;  // a sample met another program
 constexpr std::array class_edges_us{15., 40., 100., 300., 1000., 1e12};
 
 struct Row {
   GemmProblem problem;
   GpuLimits limits;
   double seconds = 0;
-  int part = 0;        // of those held out together
-  bool again = false;  // launch after launch of the same operands, as once was measured; `bench` rotates them
-  OwnTerms terms;      // of ours
+  int part = 0;        // index of the part that is held out together
+  bool again = false;  // repeated launches on the same operands, as in early runs; `bench` rotates them
+  OwnTerms terms;      // of the default config
 };
 using Rows = std::vector<Row>;
 
 struct Measured {
   Rows theirs, ours;
-  // Rows of cuBLAS and of our default config, from 1, by problem and card.
+  // Row numbers, from 1, of cuBLAS and of the default config, by problem and card.
   std::map<std::string, std::pair<std::size_t, std::size_t>> pairs;
 };
 
-// "" where the row has nothing, or null.
+// Returns "" if the field is absent or null.
 std::string text_of(const json& row, const char* key) {
   const auto it = row.find(key);
   return it != row.end() && it->is_string() ? it->get<std::string>() : "";
@@ -78,11 +78,11 @@ void add_row(const json& row, Measured& all) {
       const auto known = fitted_coefficients(nullptr, one.limits.name, architecture_of(one.limits));
       if (config == gemm_large_default(one.problem, shape, gemm_large_device(one.limits, known)))
         pair.second = all.ours.size();
-    } catch (const Error&) {  // it has an axis that went since
+    } catch (const Error&) {  // the config has an axis that no longer exists
     }
 }
 
-// Logarithm of forecast over measured.
+// Returns the logarithm of forecast over measurement.
 template <class C>
 double error_of(const C& c, const Row& row) {
   double us = 0;
@@ -93,7 +93,7 @@ double error_of(const C& c, const Row& row) {
   return us > 0 && std::isfinite(us) ? std::log(us / (row.seconds * 1e6)) : 10;
 }
 
-// Coefficients as a vector of steps away from `start`, each in its own size.
+// Represents coefficients as a vector of steps away from `start`, each scaled by its own size.
 template <class C>
 C moved(C c, const Eigen::VectorXd& steps) {
   Eigen::Index i = 0;
@@ -111,7 +111,7 @@ struct Residuals : Eigen::DenseFunctor<double> {
   Rows rows;
   Residuals(const C& c, const Rows& r)
       : DenseFunctor(unknowns, int(r.size()) + unknowns), start(c), rows(r) {}
-  // Steps cost a little, so that what the rows say nothing of stays where it was.
+  // Steps cost a little, so that coefficients on which the rows say nothing stay unchanged.
   int operator()(const Eigen::VectorXd& steps, Eigen::VectorXd& errors) const {
     const C c = moved(start, steps);
     for (std::size_t i = 0; i < rows.size(); ++i) errors[Eigen::Index(i)] = error_of(c, rows[i]);
@@ -125,7 +125,7 @@ double root_mean_square(const std::vector<double>& v) {
   return std::sqrt(squares / std::max(1.0, double(v.size())));
 }
 
-// Fits twice: again without what the first fit misses by far.
+// Fits twice: the second time without the outliers of the first fit.
 template <class C>
 C fit(const C& start, Rows rows) {
   C c = start;
@@ -143,7 +143,7 @@ C fit(const C& start, Rows rows) {
   return c;
 }
 
-// The model's errors at the rows of each part, by a fit to the other parts.
+// Returns the model's errors at the rows of each part, by a fit to the other parts.
 template <class C>
 std::vector<double> held_out_errors(const C& start, const Rows& rows) {
   std::vector<double> errors(rows.size());
@@ -157,13 +157,13 @@ std::vector<double> held_out_errors(const C& start, const Rows& rows) {
   return errors;
 }
 
-// What is known of a problem that both were measured at: logarithms of cuBLAS's time over ours.
+// A problem measured with both: logarithms of cuBLAS's time over tilewright's.
 struct Gain {
   double forecast = 0, measured = 0, ours_us = 0;
 };
 
-// The least forecast from which no held-out problem of the class loses more than is borne, and a third of the
-// error more for those that nobody has measured.
+// Returns the smallest forecast from which no held-out problem of the class loses more than allowed, plus a
+// third of the error for problems that were not measured.
 ForecastClass class_of(const std::vector<Gain>& gains, double from_us, double up_to_us) {
   std::vector<double> errors;
   double threshold = least_gain;

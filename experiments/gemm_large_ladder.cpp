@@ -1,5 +1,5 @@
 // The ladder of techniques of large GEMM on a GPU: each step timed beside cuBLAS, launch by launch, with the
-// instructions of its main loop from the disassembly. What the steps are is the kernel family's.
+// instructions of its main loop from the disassembly. ladder.cpp defines the steps.
 #include <algorithm>
 
 #include "bench/run.hpp"
@@ -59,7 +59,7 @@ class Ladder : Experiment {
   }
 
   double seconds_of(const Contender& one) {
-    one.run(0);  // while it runs the host queues the next, so that its own time is not taken for the device's
+    one.run(0);  // while it runs the host queues the next, so that host time does not count as device time
     return gpu.timer.seconds([&] { one.run(0); });
   }
 

@@ -1,11 +1,11 @@
-// How well the model of costs of large GEMM orders what has been measured: files of bench_gemm_large keep the
-// time of each config that a contest screened. For each problem and card with enough of them the config that
-// the model would take first is compared with the fastest, and the best of its first six. No GPU is needed.
+// Measures how well the cost model of large GEMM orders measured configs: files of bench_gemm_large keep the
+// time of each config that a contest screened. For each problem and card with enough of them the model's
+// first choice is compared with the fastest, and so is the best of its first six. No GPU is needed.
 //
 //     bench_gemm_large_regret results/h200/gemm-*.jsonl* > regret.jsonl
 //
-// Left out are rows of configs that the space of today does not hold, and problems of a card with fewer than
-// eight others. The card is taken for an H200.
+// Rows of configs outside the current space are left out, and so are problems of a card with fewer than eight
+// others. The card is assumed to be an H200.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr std::size_t least_configs = 8, first_ones = 6;
 struct Screened {
   double cycles, seconds;
 };
-// By type, then by problem and card.
+// Contests by type, then by problem and card.
 using Contests = std::map<std::string, std::map<std::string, std::vector<Screened>>>;
 
 GemmLargeDevice h200() {
@@ -41,7 +41,7 @@ GemmLargeDevice h200() {
   return gemm_large_device(limits, fitted_coefficients(nullptr, limits.name, architecture_of(limits)));
 }
 
-// Nothing where it has an axis that went since.
+// Returns nothing if the row has an axis that no longer exists.
 std::optional<GemmLargeConfig> config_of(const nlohmann::json& row) {
   try {
     return from_json<GemmLargeConfig>(row.at("config"));
@@ -67,7 +67,7 @@ void add_rows(const std::string& path, const GemmLargeDevice& limits, Contests& 
   }
 }
 
-// Logarithms of times over the fastest's.
+// Logarithms of times over the fastest one's.
 struct Regret {
   double first = 0, six = 0;
 };

@@ -1,4 +1,4 @@
-// The command line of the sweep of large GEMM: one verb for each phase. What the phases do is in
+// The command line of the sweep of large GEMM: one verb for each phase. The phases are in
 // gemm_large_sweep_list.cpp and gemm_large_sweep_run.cpp.
 #include "gemm_large_sweep.hpp"
 
@@ -46,7 +46,7 @@ void add_limits(CLI::App& app, SweepFlags& f) {
   verb->callback([&f] { write_limits(f); });
 }
 
-// `resumes`: it goes on with its file unasked.
+// `resumes`: the verb always continues its file.
 CLI::App* add_measuring(CLI::App& app, SweepFlags& f, GpuLoadWindow& window, const char* name,
                         const char* does, bool resumes) {
   CLI::App* verb = add_verb(app, f, name, does);

@@ -1,6 +1,6 @@
-// The experiment of Anzt 2015 on one GPU: configs of large GEMM chosen and compiled beforehand, then each
-// screened for time and energy with cuBLAS as a sentinel between them, then the best of them measured long
-// and repeatedly, and a sample launched in a known order for a profiler. docs/analyze.md tells the method.
+// The experiment of Anzt 2015 on one GPU: configs of large GEMM are chosen and compiled beforehand, then each
+// is screened for time and energy with cuBLAS as a sentinel between them, then the best are measured long and
+// repeatedly, and a sample is launched in a known order for a profiler. docs/analyze.md describes the method.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace tilewright::bench {
 struct SweepFlags {
   std::string configs;  // the list that `compile` writes and the others read
   std::string json;     // measurements, or the order of `sample`
-  std::string limits;   // a file of them, to compile for a device that is not here
+  std::string limits;   // a file of limits, to compile for a device that is not here
   int device = 0;
   DType dtype = DType::f64;
   std::string op = "nn";
@@ -28,28 +28,28 @@ struct SweepFlags {
   std::string nvdisasm = "nvdisasm";
   GpuLoadWindow window{.heat_s = 0.4, .window_s = 1.1, .least_edges = 6};  // of the screening
   GpuLoadWindow long_window{.heat_s = 3, .window_s = 30, .least_edges = 20};
-  double budget_s = 1e9;  // after which nothing new is begun
+  double budget_s = 1e9;  // time after which nothing new is begun
   bool resume = false;
   std::vector<std::string> done;  // files of other cards whose configs are not screened again
-  std::size_t anchors = 6;        // of those measured again, so that the join can be checked
+  std::size_t anchors = 6;        // how many of those are measured again, so that the join can be checked
   std::size_t sentinel_every = 16;
   std::size_t best = 20, repeated = 10, repeats = 10;
   std::vector<std::int64_t> sizes = {1024, 2048, 3072, 6144, 8192};  // of `sizes`
   std::size_t size_count = 8;                                        // configs of `sizes`
 };
 
-// A config of the list with what its compilation told.
+// A config of the list with the results of its compilation.
 struct SweepEntry {
   GemmLargeConfig config;
-  nlohmann::json instructions;  // of one warp and one k tile by kind; null where they were not counted
+  nlohmann::json instructions;  // of one warp and one k tile by kind; null if they were not counted
 };
 struct SweepList {
   nlohmann::json head;
   std::vector<SweepEntry> entries;  // in the order in which they are measured
 };
-// Throws Error(io) naming file and line.
+// Reads a list. Throws Error(io) naming file and line.
 SweepList read_sweep_list(const std::string& path);
-// Writes what configs may ask of the device, for compiling elsewhere.
+// Writes the device's limits, for compiling elsewhere.
 void write_limits(const SweepFlags& flags);
 // Chooses, compiles and writes the list.
 void compile_sweep(const SweepFlags& flags);
@@ -57,23 +57,23 @@ void compile_sweep(const SweepFlags& flags);
 // Values of each axis among configs, as JSON text.
 using AxisValues = std::map<std::string, std::set<std::string>>;
 AxisValues axis_values(const std::vector<GemmLargeConfig>& configs);
-// Those of `all` that `some` lacks, as "axis=value, ...".
+// Returns the values in `all` that `some` lacks, as "axis=value, ...".
 std::string missing_values(const AxisValues& all, const AxisValues& some);
 
 struct SweepChoice {
-  std::vector<GemmLargeConfig> configs;  // the ones that have to be there first, then the strata in turn
-  AxisValues values;                     // that the space was seen to have
+  std::vector<GemmLargeConfig> configs;  // required ones first, then the strata in rotation
+  AxisValues values;                     // values that the space was seen to have
 };
-// `count` configs or as many as the draws gave. The same arguments give the same list.
+// Returns `count` configs, or as many as the draws gave. The same arguments give the same list.
 SweepChoice choose_sweep(const GemmProblem& problem, const GemmLargeShape& shape,
                          const GemmLargeDevice& limits, std::size_t count, unsigned seed);
 
-// Each returns whether nothing is left for another run.
+// Each returns true if nothing is left for another run.
 bool screen(const SweepFlags& flags);
 bool measure_long(const SweepFlags& flags);
-// Some configs at other sizes.
+// Measures some configs at other sizes.
 bool measure_sizes(const SweepFlags& flags);
-// One launch each, for a profiler.
+// Launches each config once, for a profiler.
 void sample(const SweepFlags& flags);
 
 }  // namespace tilewright::bench

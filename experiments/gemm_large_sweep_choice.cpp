@@ -1,4 +1,4 @@
-// Draws, coverage and strata.
+// Draws configs, covers the values of axes, and fills strata.
 #include <algorithm>
 #include <random>
 
@@ -11,7 +11,7 @@ namespace {
 using C = GemmLargeConfig;
 
 constexpr std::size_t draws_per_config = 20;
-constexpr std::size_t least_of_a_value = 5;  // so that a value is still there when some configs spill
+constexpr std::size_t least_of_a_value = 5;  // so that a value remains if some configs spill
 constexpr double slowest = 10;               // times the fastest predicted; slower ones only for their values
 
 class Chooser {
@@ -28,7 +28,7 @@ class Chooser {
   void draw(unsigned seed) {
     std::mt19937 random(seed);
     drawn_ = space_.sample(draws_per_config * count_, random);
-    // The likely first, so that a value is covered by a config that is worth measuring where there is one.
+    // Likely configs come first, so that a value is covered by a config worth measuring if there is one.
     std::stable_partition(drawn_.begin(), drawn_.end(),
                           [&](const C& c) { return cycles(c) < slowest * fastest_; });
     choice_.values = axis_values(drawn_);

@@ -1,5 +1,5 @@
-// The list of a sweep: configs compiled into the cache on disk by all cores, those that spill left out with
-// the reason, instructions counted where there is a disassembler.
+// Makes the list of a sweep: configs are compiled into the cache on disk by all cores, spilling ones are left
+// out with the reason, and instructions are counted if there is a disassembler.
 #include <omp.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ struct FieldList<GpuLimits> {
 namespace bench {
 namespace {
 
-// More than are wanted, because some will spill.
+// Compiles more configs than wanted, because some will spill.
 constexpr double reserve = 1.6;
 
 class ListCompiler {
@@ -52,7 +52,7 @@ class ListCompiler {
         limits_(limits),
         compiler_(share_folder(Environment::read(), "kernel"), kernel_cache(), Environment::read().nvrtc) {}
 
-  // A line for each of `configs`: the config with the compiler's report, or why it is refused.
+  // Returns a line for each of `configs`: the config with the compiler's report, or why it is refused.
   std::vector<nlohmann::json> compile(const std::vector<GemmLargeConfig>& configs) {
     std::vector<nlohmann::json> lines(configs.size());
     const int jobs = flags_.jobs > 0 ? static_cast<int>(flags_.jobs) : omp_get_num_procs();
@@ -85,7 +85,7 @@ class ListCompiler {
     return line;
   }
 
-  // null where they cannot be counted.
+  // Returns null if they cannot be counted.
   nlohmann::json instructions(const GemmLargeConfig& c, const JitBinary& binary) {
     try {
       return to_json_object(main_loop_counts(binary, c, problem_.dtype, flags_.nvdisasm));
@@ -130,7 +130,7 @@ GpuLimits limits_for(const SweepFlags& flags) {
   return limits;
 }
 
-// Whatever else is at the path stays: a sweep, somebody's notes.
+// Other contents of the path are kept: they may be a sweep, or a user's notes.
 const LineLogRules list_rules{"configs", "command", false, "configs"};
 const LineLogRules limits_rules{"limits", "compute_capability"};
 
@@ -148,7 +148,7 @@ void write_list(const std::string& path, const LineLogRules& rules,
   std::filesystem::rename(aside, path);
 }
 
-// Else everything would be compiled for nothing.
+// Refuses early; otherwise everything would be compiled for nothing.
 void refuse_unwritable_folder(const char* argument, const std::string& given,
                               const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK | X_OK) != 0)
@@ -188,7 +188,7 @@ void compile_sweep(const SweepFlags& flags) {
     }
     next = last;
   }
-  // Neighbours in the space must not be neighbours in time, or drift would look like an axis.
+  // Neighbours in the space must not be neighbours in time, or drift would look like the effect of an axis.
   std::shuffle(good.begin(), good.end(), std::mt19937(flags.seed));
   const std::string missing = missing_values(choice.values, axis_values(kept));
   nlohmann::json head{{"command", command_line()},

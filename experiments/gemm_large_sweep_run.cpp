@@ -1,4 +1,4 @@
-// Measures the configs of a list: the log that can be gone on with, sentinels, notes of what disturbs, rows.
+// Measures the configs of a list: a log that can be continued, sentinels, notes of disturbances, rows.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -50,7 +50,7 @@ class Sweep : Experiment {
     return measure_all(todo, list_.entries.size());
   }
 
-  // Goes on with the file, --resume or not: beginning it anew would put aside what it chooses from.
+  // Continues the file, with --resume or not: starting anew would move aside the rows that it chooses from.
   bool measure_long() {
     const LongChoice choice = choose_long(screened(), flags_.best, flags_.repeated);
     std::map<std::string, std::size_t> elsewhere = long_elsewhere();
@@ -68,14 +68,14 @@ class Sweep : Experiment {
     return measure_all(todo, todo.size());
   }
 
-  // Goes on with the file as measure_long() does.
+  // Continues the file as measure_long() does.
   bool measure_sizes() {
     const auto configs = choose_sizes(screened(), flags_.size_count);
     open_log(true);
     const GemmProblem first = case_.problem;
     bool complete = true;
     for (const std::int64_t n : flags_.sizes) {
-      set_problem(large_case(first.dtype, op_pair(first), n));  // its columns may be aligned to less
+      set_problem(large_case(first.dtype, op_pair(first), n));  // its columns may have a smaller alignment
       take_sentinels();
       since_sentinel_ = 0;
       const auto space = gemm_large_space(case_.problem, shape_, gpu.gpu.limits());
@@ -93,7 +93,7 @@ class Sweep : Experiment {
     return complete;
   }
 
-  // One launch each and nothing else of ours, so that a profiler's list of kernels is the order file's.
+  // Launches each config once and nothing else, so that a profiler's list of kernels matches the order file.
   void sample() {
     const auto configs =
         choose_sample(screened_points(flags_.done, to_string(case_.problem)), flags_.sample_count);
@@ -149,7 +149,7 @@ class Sweep : Experiment {
     tell_idle();
   }
 
-  // Of before anything of ours ran: a card in use by another says so by its utilisation.
+  // Records the state before this process's first launch: the utilisation shows whether others use the card.
   void tell_idle() {
     std::vector<std::string> notes = gpu.use.notes();
     json line{{"phase", "idle"}, {"device_uuid", gpu.gpu.limits().uuid}};
@@ -170,7 +170,7 @@ class Sweep : Experiment {
     for (const std::string& note : notes) std::printf("NOTE %s\n", note.c_str());
   }
 
-  // Those of an earlier run, of the problem at hand.
+  // Reads the sentinels of an earlier run for the current problem.
   void take_sentinels() {
     watch_ = {};
     for (const json& row : rows_) {
@@ -188,14 +188,14 @@ class Sweep : Experiment {
     }));
   }
 
-  // Of this file and of the cards that --done names.
+  // Returns the points of this file and of the cards that --done names.
   std::vector<SweepPoint> screened() const {
     std::vector<std::string> paths = flags_.done;
     if (std::filesystem::exists(flags_.json) || paths.empty()) paths.insert(paths.begin(), flags_.json);
     return screened_points(paths, to_string(case_.problem));
   }
 
-  // A load of one, as a row.
+  // Measures a load of one contender, as a row.
   json weighed(Contender& one) {
     GpuObserver observer(gpu.gpu.limits().uuid);
     const GpuLoad load = stage_->steady(one, window_, &observer);
@@ -232,8 +232,8 @@ class Sweep : Experiment {
     rows_.push_back(line);
   }
 
-  // On all cores: a device that waits for a compiler costs as much as one that measures. What does not
-  // compile is met again, and said then.
+  // Compiles on all cores: a device that waits for a compiler costs as much as one that measures. A config
+  // that does not compile fails again at its launch and is reported then.
   void compile(const std::vector<json>& configs) {
     GemmOptions options = stage_->options();
     options.candidate = "gemm";
@@ -256,7 +256,7 @@ class Sweep : Experiment {
     std::printf("FAULT %s | %s\n", fault.c_str(), config.dump().c_str());
   }
 
-  // Bytes and instructions of the whole problem by level.
+  // Adds bytes and instructions of the whole problem by level.
   void add_levels(json& line, const GemmLargeConfig& c) const {
     json& metrics = line["metrics"];
     const GpuLimits& limits = gpu.gpu.limits();
@@ -267,7 +267,7 @@ class Sweep : Experiment {
     metrics["heat_s"] = window_.heat_s;
     const auto entry = entries_.find(to_json(c).dump());
     const bool counted = entry != entries_.end() && entry->second->instructions.is_object();
-    if (!counted || shape_ != list_shape_) return;  // other alignments are other code
+    if (!counted || shape_ != list_shape_) return;  // other alignments have other code
     const GemmProblem& p = case_.problem;
     const GemmLargeGrid grid = gemm_large_grid(gemm_large_of_clusters(c), p.m, p.n, p.k,
                                                limits.multiprocessors * resident / c.cluster);
@@ -296,7 +296,7 @@ class Sweep : Experiment {
       write(line);
     } catch (const Error& error) {
       refuse(config, error.what());
-      // A kernel that broke the context ends the run here, or all that follow would be blamed with it.
+      // If a kernel broke the context, the run must end here, or all later ones would be blamed for it.
       gpu.gpu.synchronize();
     }
   }
@@ -315,7 +315,7 @@ class Sweep : Experiment {
     return done == todo.size();
   }
 
-  // Configs that files of other cards have, but for some anchors.
+  // Returns the configs that files of other cards have, except some anchors.
   std::set<std::string> left_to_others() const {
     std::set<std::string> theirs;
     for (const std::string& path : flags_.done)
@@ -334,8 +334,8 @@ class Sweep : Experiment {
     return theirs;
   }
 
-  // How often other files have each config of this problem measured long, whatever the card or the sources:
-  // the analysis joins cards, and says of which sources rows are.
+  // Returns how often other files have each config of this problem measured long, whatever the card or the
+  // sources: the analysis joins cards, and reports the sources of rows.
   std::map<std::string, std::size_t> long_elsewhere() const {
     std::map<std::string, std::size_t> counts;
     for (const std::string& path : flags_.done) {
@@ -355,13 +355,13 @@ class Sweep : Experiment {
   const char* phase_;
   SweepList list_;
   std::map<std::string, const SweepEntry*> entries_;  // by config
-  Case case_;                                         // at hand
-  GemmLargeShape list_shape_, shape_;  // that instructions were counted for, and of the problem at hand
+  Case case_;                                         // the current one
+  GemmLargeShape list_shape_, shape_;  // of the counted instructions, and of the current problem
   std::unique_ptr<GpuStage> stage_;
   std::unique_ptr<LineLog> log_;
   std::vector<json> rows_;  // of this file, kept and new
   SentinelWatch watch_;
-  std::vector<std::string> card_notes_;  // of the last look at who else uses the card
+  std::vector<std::string> card_notes_;  // of the last check for other users of the card
   std::size_t since_sentinel_ = 0;
 };
 

@@ -36,7 +36,7 @@ GemmProblem problem_of(std::int64_t n, std::int64_t columns, std::int64_t count)
   return packed(p);
 }
 
-// One plan per thread: its columns of C and B, all of A.
+// Runs one plan per thread: its columns of C and B, all of A.
 void fine(const std::vector<GemmPlan>& parts, const std::vector<std::int64_t>& first_col, Case& x) {
   const std::int64_t stride = x.n * x.n;
 #pragma omp parallel num_threads(static_cast <int>(parts.size()))

@@ -10,8 +10,8 @@ namespace {
 
 using C = GemmLargeConfig;
 
-// Takes the steps that the space allows; a change that it refuses is undone, so that the next step differs in
-// what it names alone.
+// Takes the steps that the space allows; a refused change is undone, so that the next step differs by its own
+// change alone.
 struct Ladder {
   Space<GemmLargeConfig> space;
   C c;
@@ -27,7 +27,7 @@ struct Ladder {
   }
 };
 
-// P2's own techniques, in the order of its chapter.
+// Adds P2's own techniques, in the order of its chapter.
 void add_classic_steps(Ladder& ladder) {
   ladder.step("plain", [](C&) {});
   ladder.step("register prefetch", [](C& c) { c.load = GemmLargeLoad::registers; });
@@ -39,14 +39,14 @@ void add_classic_steps(Ladder& ladder) {
   ladder.step("residue path", [](C& c) { c.boundary = GemmLargeBoundary::residue; });
 }
 
-// Tensor cores take sums from warps of another shape, and read no steps ahead as they have few.
+// Tensor cores take sums from warps of another shape, and prefetch no steps as they have few.
 void take_tensor_cores(C& c, DType dtype) {
   c.product = GemmLargeProduct::mma_8x8x4;
   std::tie(c.thread_m, c.thread_n, c.prefetch) = std::tuple(0, 0, false);
   std::tie(c.warp_m, c.warp_n) = dtype == DType::f64 ? std::tuple(32, 64) : std::tuple(32, 16);
 }
 
-// What the devices since then have.
+// Adds techniques of newer devices.
 void add_modern_steps(Ladder& ladder, DType dtype) {
   ladder.step("async copies", [](C& c) { c.load = GemmLargeLoad::async; });
   ladder.step("four stages", [](C& c) { c.stages = 4; });
@@ -69,7 +69,7 @@ void add_modern_steps(Ladder& ladder, DType dtype) {
     ladder.step("tensor cores 16x8x8", [](C& c) { c.product = GemmLargeProduct::mma_16x8x8; });
     ladder.step("three stages of k 32", [](C& c) { std::tie(c.stages, c.tile_k) = std::tuple(3, 32); });
   }
-  // Reading ahead takes the registers that a later refill would spare, and gained nothing (shared prefetch).
+  // Prefetching takes the registers that a later refill would spare, and gained nothing (shared prefetch).
   if (!gemm_large_is_mma(ladder.c)) {
     ladder.step("slack of a turn", [](C& c) { std::tie(c.slack, c.prefetch) = std::tuple(1, false); });
     ladder.step("multiply-adds in order",
@@ -77,8 +77,8 @@ void add_modern_steps(Ladder& ladder, DType dtype) {
   }
 }
 
-// Two ways of filling the last wave, the second instead of the first, and neither: they lack the registers to
-// read fragments ahead, whose gain is one over the last step before them.
+// Adds two ways to fill the last wave, the second replacing the first, and a step with neither: they lack the
+// registers for prefetching fragments, whose gain is measured against the last step before them.
 void add_schedules(Ladder& ladder, const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
   const auto cost = [&](const C& c) { return gemm_large_cost(p, s, c, limits).cycles(); };
   ladder.step("dependent launch", [](C& c) { c.dependent_launch = true; });

@@ -1,4 +1,4 @@
-// The ladder of techniques of large GEMM on a GPU: what P2 explains and what devices have had since, step by
+// The ladder of techniques of large GEMM on a GPU: those that P2 explains and those of newer devices, step by
 // step.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-// The techniques of P2 and today's switched on one after the other, as configs with a name each; those that
+// A step: a technique of P2 or a newer one, switched on after the others, as a config with a name. Steps that
 // the problem or the device does not allow are left out.
 struct GemmLargeStep {
   std::string name;

@@ -1,5 +1,5 @@
-// bench_lu: LU of matrices in device memory beside both calls of cuSOLVER, in turn in the same rounds, after
-// its factors have been held against the matrix. `--panels` times the panel kernel alone.
+// bench_lu: LU of matrices in device memory beside both calls of cuSOLVER, alternately in the same rounds,
+// after its factors have been checked against the matrix. `--panels` times the panel kernel alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::vector<T> random_matrix(std::int64_t m, std::int64_t n) {
   return a;
 }
 
-// ||P A x - L U x|| / (||A x|| n eps) for one random x.
+// Returns ||P A x - L U x|| / (||A x|| n eps) for one random x.
 template <class T>
 double residual(std::int64_t m, std::int64_t n, const std::vector<T>& a, const std::vector<T>& lu,
                 const std::vector<long long>& pivots) {
@@ -151,9 +151,9 @@ class LuCase {
     return row;
   }
 
-  // Right-hand sides: seconds of both, and how far the solutions are apart.
+  // Measures solving: seconds of both, and the distance of the solutions.
   nlohmann::json solve(std::int64_t nrhs, Op op, int rounds) {
-    seconds([&] { new_call(); });  // pivots of cuSOLVER's type are ours
+    seconds([&] { new_call(); });  // its pivots have the type that this library uses
     DeviceLuSystem system(tools_, {dtype_of<T>, op, n_, nrhs, m_, n_});
     GpuBuffer workspace(gpu_, std::size_t(system.workspace_bytes())),
         b(gpu_, std::size_t(n_ * nrhs) * sizeof(T)), x(gpu_, b.bytes());
@@ -230,7 +230,7 @@ class LuCase {
   std::vector<char> host_work_;
 };
 
-// "16,256,1,32;1,256,2,32,global", or the default one.
+// Parses "16,256,1,32;1,256,2,32,global", or returns the default config.
 std::vector<LuPanelConfig> configs_of(const Options& options, std::int64_t m, DType dtype, const Gpu& gpu) {
   std::vector<LuPanelConfig> all;
   std::stringstream list(options.configs);
@@ -248,7 +248,7 @@ std::vector<LuPanelConfig> configs_of(const Options& options, std::int64_t m, DT
   return all;
 }
 
-// Microseconds of one panel of a kernel's whole width, and of one column of it.
+// Returns microseconds of one panel of a kernel's whole width, and of one column of it.
 template <class T>
 nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::int64_t m,
                           const LuPanelConfig& config, int rounds) {

@@ -1,5 +1,5 @@
-// What the programs of experiments share: their process's code is 2 for wrong use and 1 where they failed,
-// and what they print begins with the command that repeats it.
+// Shared code of the programs of experiments: the exit code is 2 for wrong use and 1 for a failure, and the
+// output begins with the command that repeats it.
 #pragma once
 
 #include <cstdio>
@@ -30,7 +30,7 @@ int run_program(const char* name, Run&& run) {
   }
 }
 
-// Of a program without options: `usage` says its arguments, of which there are at least `least`.
+// Runs a program without options: `usage` describes its arguments, of which there must be at least `least`.
 template <class Run>
 int run_program(const char* name, int argc, int least, const char* usage, Run&& run) {
   if (argc > least) return run_program(name, run);

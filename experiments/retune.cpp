@@ -1,7 +1,7 @@
-// bench_retune: does tuning again give the same answer? `bench_retune FILE SECONDS` tunes 40 named problems
-// five times, SECONDS each, once with what was found before as the incumbent (as `tune` does with wisdom) and
-// once knowing nothing. An answer agrees with the first when it is the same config or when the two, timed
-// against each other, are a tie: apart by no more than their spread or 3 %.
+// bench_retune: tests whether tuning again gives the same answer. `bench_retune FILE SECONDS` tunes 40 named
+// problems five times, SECONDS each, once with the previous result as the incumbent (as `tune` does with
+// wisdom) and once from nothing. An answer agrees with the first if it is the same config or if the two,
+// timed against each other, are a tie: apart by no more than their spread or 3 %.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<GemmProblem> forty_problems() {
   return problems;
 }
 
-// True when the two configs are the same or cannot be told apart.
+// Returns true if the two configs are the same or tie.
 bool agree(const GemmProblem& problem, const nlohmann::json& x, const nlohmann::json& y, Arena& arena) {
   if (x == y) return true;
   const GemmProblem timed = timed_problem(problem);

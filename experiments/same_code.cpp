@@ -1,12 +1,12 @@
-// Which records of wisdom hold for changed kernel sources: those whose configs compile to the same machine
-// code from both. A change of the sources' hash alone would drop them all, though nothing that was measured
-// changed. Where instructions differ that come before a tile's first product a line says so
+// Finds the records of wisdom that stay valid for changed kernel sources: those whose configs compile to the
+// same machine code from both. A change of the sources' hash alone would drop them all, though nothing that
+// was measured changed. If only instructions before a tile's first product differ, the line says so
 // (`beginning_differs`).
 //
 //     bench_same_code OLD RECORDS RENEWED > proofs.jsonl
 //
-// OLD holds kernel/*.cuh of then, to be compared with those of this build; RECORDS is a file of wisdom.
-// RENEWED receives its lines, those that hold with the hash of the sources of now. No GPU is needed.
+// OLD holds the old kernel/*.cuh, to be compared with those of this build; RECORDS is a file of wisdom.
+// RENEWED receives its lines, the valid ones with the hash of the new sources. No GPU is needed.
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -36,8 +36,8 @@ namespace {
 constexpr int capability = 90;  // of the devices that wisdom is shipped for
 constexpr int align_bytes = 128;
 
-// The instructions of a cubin with what its sections say of registers; the rest differs from run to run, and
-// names tell of configs, which may have more fields than then.
+// Returns the instructions of a cubin and its sections' register counts; the rest differs from run to run,
+// and names contain configs, which may have more fields now.
 std::vector<std::string> instructions_of(const std::string& cubin) {
   const auto at = [&]<class T>(std::size_t offset, T) {
     T value;
@@ -65,8 +65,8 @@ std::vector<std::string> instructions_of(const std::string& cubin) {
   return kernels;
 }
 
-// As many registers and instructions, of which none differs behind the first tenth of a kernel: what precedes
-// the first product of a tile.
+// True if registers and the number of instructions agree, and no instruction differs after the first tenth of
+// a kernel, which precedes the first product of a tile.
 bool same_but_for_beginnings(const std::vector<std::string>& x, const std::vector<std::string>& y) {
   const auto same = [](const std::string& one, const std::string& other) {
     return one.size() == other.size() && one.substr(0, one.find('\n')) == other.substr(0, other.find('\n')) &&
@@ -75,8 +75,8 @@ bool same_but_for_beginnings(const std::vector<std::string>& x, const std::vecto
   return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), same);
 }
 
-// Without what host and device must agree on: arguments of later sources have more fields, which are passed
-// behind the others.
+// Compiles without the condition on which host and device must agree: arguments of later sources have more
+// fields, which are passed behind the others.
 JitBinary compile(const WisdomRecord& record, const StencilCompiler& compiler) {
   const GemmProblem p = parse_problem(record.problem);
   StencilRequest request =

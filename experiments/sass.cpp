@@ -1,4 +1,4 @@
-// Reading nvdisasm's text and finding loops in it: a branch to an address before its own closes one.
+// Parses nvdisasm's text and finds loops in it: a branch to an address before its own closes a loop.
 #include "sass.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ constexpr std::array names{"product",    "shared_load", "shared_store", "global_
 
 struct Opcodes {
   SassKind kind;
-  std::vector<std::string_view> roots;  // what comes before the first dot
+  std::vector<std::string_view> roots;  // the opcode up to the first dot
 };
 const std::vector<Opcodes>& opcodes() {
   static const std::vector<Opcodes> list = {
@@ -51,7 +51,8 @@ struct Loop {
   bool holds(const Loop& inner) const {
     return first <= inner.first && inner.last <= last && (first != inner.first || last != inner.last);
   }
-  // A branch from behind the other loop into it: back from a wait that the compiler laid out of line.
+  // True for a branch from behind the other loop into it: it returns from a wait that the compiler placed out
+  // of line.
   bool returns_into(const Loop& other) const {
     return other.first < first && first <= other.last && other.last < last;
   }
@@ -80,7 +81,7 @@ std::vector<Loop> multiplying_loops(const std::vector<SassInstruction>& code) {
   return loops;
 }
 
-// The address at the head of a line of nvdisasm's, "/*0a10*/"; nothing where it has none.
+// Returns the address at the head of a line of nvdisasm, "/*0a10*/"; nothing if there is none.
 std::optional<std::size_t> address_of(const std::string& line, std::size_t& after) {
   const std::size_t begin = line.find("/*"), end = line.find("*/");
   if (begin == std::string::npos || end == std::string::npos || end < begin + 3) return std::nullopt;
@@ -92,7 +93,7 @@ std::optional<std::size_t> address_of(const std::string& line, std::size_t& afte
   return *stopped == '\0' ? std::optional(address) : std::nullopt;
 }
 
-// The opcode after an address and a predicate.
+// Returns the opcode after an address and a predicate.
 std::string_view opcode_at(const std::string& line, std::size_t from) {
   const auto word = [&](std::size_t& at) {
     at = line.find_first_not_of(" \t{", at);
@@ -183,8 +184,8 @@ SassCounts sass_main_loop(const std::vector<SassInstruction>& code, double produ
 }
 
 int sass_early_arrivals(const std::string& text) {
-  // In the second word of an encoding: the scoreboard that a read counts in (none is 7), and those waited
-  // for.
+  // Bits in the second word of an encoding: the scoreboard that a read counts in (none is 7), and the
+  // scoreboards waited for.
   constexpr int own_at = 46, waits_at = 52, scoreboards = 6;
   static const std::regex instruction(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9_.]+)[^;]*;)");
   static const std::regex second_word(R"(^\s*/\* 0x([0-9a-f]{16}) \*/)");

@@ -1,6 +1,6 @@
 // bench_small: gemm<n, n, n> of small.hpp beside the best of LIBXSMM, Eigen and OpenBLAS and the best plain
-// compile-time loop at every n, data in L1, one thread. Everybody is checked against the definition, then
-// takes turns in the rounds of the bench engine, timed by the thread's CPU time.
+// compile-time loop at every n, data in L1, one thread. All contenders are checked against the definition,
+// then alternate in the rounds of the bench engine, timed by the thread's CPU time.
 #include <CLI/CLI.hpp>
 #include <fstream>
 
@@ -28,8 +28,8 @@ struct Options {
   double slice_s = 100e-6;
 };
 
-// One product of whole numbers, exact in either type, with NaN in front of and behind C and in C where it is
-// not read.
+// Checks one product of whole numbers, exact in either type, with NaN in front of and behind C and in C if it
+// is not read.
 template <class T>
 bool is_right(const SmallCase& entry) {
   const auto n = static_cast<std::size_t>(entry.n);
@@ -65,7 +65,7 @@ class Small {
     file_ << nlohmann::json{{"command", command_line()}}.dump() << '\n';
   }
 
-  // Ratios of the best library's and of the best loop's time to ours over the sizes.
+  // Measures the ratios of the best library's and of the best loop's time to tilewright's over the sizes.
   void run(const std::string& dtype, int beta, bool one_problem) {
     std::vector<double> to_library, to_loop;
     for (int n = options_.first; n <= options_.last; ++n) {
@@ -107,7 +107,7 @@ class Small {
     return c;
   }
 
-  // The best library's and the best loop's time over ours.
+  // Returns the best library's and the best loop's time over tilewright's.
   std::pair<double, double> measure(const Case& c) {
     std::vector<Contender> all = contenders(c);
     hold_rounds(all, [this](Contender& one) { return turn(one); }, {.rounds = options_.rounds});
@@ -136,7 +136,7 @@ class Small {
     return {to_library, to_loop};
   }
 
-  // Who multiplies this case, each found to be right.
+  // Returns the contenders of this case, each checked.
   std::vector<Contender> contenders(const Case& c) {
     const GemmProblem& p = c.problem;
     std::vector<Contender> all;
@@ -157,8 +157,8 @@ class Small {
     return all;
   }
 
-  // Seconds of one pass over the batch. Untimed first: a core's clock needs a while to follow a change of
-  // vector width.
+  // Returns the seconds of one pass over the batch. An untimed pass goes first: a core's clock needs a while
+  // to follow a change of vector width.
   double turn(Contender& one) const {
     const auto seconds_of = [&](std::int64_t passes) {
       const double begin = thread_cpu_seconds();

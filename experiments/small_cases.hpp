@@ -1,5 +1,6 @@
-// What bench_small times: one way of multiplying n x n matrices of one type with one beta, as a function that
-// walks a packed batch. The lists are made by the small_*.cpp files, each built with the flags of its rivals.
+// The cases of bench_small: one implementation of multiplying n x n matrices of one type with one beta, as a
+// function that walks a packed batch. The lists are made by the small_*.cpp files, each built with the flags
+// of its rivals.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace tilewright::bench {
 
 struct SmallCase {
   std::string impl;     // tilewright_small, loop_ijk, ...
-  std::string variant;  // what distinguishes entries of one impl: flags, order of the inner loops, config
+  std::string variant;  // distinguishes entries of one impl: flags, order of the inner loops, config
   int element_bytes = 0;
   int n = 0;
   int beta = 0;
@@ -21,8 +22,8 @@ struct SmallCase {
 };
 using SmallCases = std::vector<SmallCase>;
 
-// Body::multiply(a, b, c) on every problem of a packed batch. The barrier keeps passes and problems apart;
-// within a problem the compiler is free.
+// Calls Body::multiply(a, b, c) on every problem of a packed batch. The barrier keeps passes and problems
+// apart; within a problem the compiler is free.
 template <class T, int N, class Body>
 __attribute__((noinline)) void walk(const void* a_data, const void* b_data, void* c_data,
                                     std::int64_t problem_count, std::int64_t passes) {
@@ -37,7 +38,7 @@ __attribute__((noinline)) void walk(const void* a_data, const void* b_data, void
   }
 }
 
-// Sizes 2 .. 32.
+// The sizes are 2 .. 32.
 inline constexpr int first_size = 2;
 using SizeOffsets = std::make_integer_sequence<int, 31>;
 
@@ -49,7 +50,7 @@ SmallCases small_loops_f64_512();
 SmallCases small_loops_f32_512();
 SmallCases small_eigen_f64();
 SmallCases small_eigen_f32();
-// LIBXSMM and OpenBLAS of both types, those that are found; only_avx2: kept from wider vectors.
+// Returns the available ones of LIBXSMM and OpenBLAS for both types; only_avx2: limited to AVX2 vectors.
 SmallCases small_peers(bool only_avx2);
 
 }  // namespace tilewright::bench

@@ -1,5 +1,5 @@
 // Eigen's products of fixed size among the contenders of bench_small: its own choice, and the product of
-// coefficients that it takes only for the smallest. TILEWRIGHT_BENCH_TYPE and _LIST say which list this is.
+// coefficients that it uses only for the smallest. TILEWRIGHT_BENCH_TYPE and _LIST select this list.
 #include "small_cases.hpp"
 
 #ifndef TILEWRIGHT_PEER_EIGEN

@@ -1,5 +1,5 @@
-// Ours: gemm<n, n, n> of small.hpp as a caller would write it. TILEWRIGHT_BENCH_TYPE and _LIST say which list
-// this is.
+// tilewright's contender: gemm<n, n, n> of small.hpp as a caller would write it. TILEWRIGHT_BENCH_TYPE and
+// _LIST select this list.
 #include "small_cases.hpp"
 #include "tilewright/small.hpp"
 

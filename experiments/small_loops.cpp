@@ -1,5 +1,5 @@
 // The rivals: plain loops with sizes known at compile time, restrict pointers and nothing else, in the orders
-// that compilers do best. TILEWRIGHT_BENCH_TYPE, _LIST and _VARIANT say which list this is: it is built once
+// that compilers optimise best. TILEWRIGHT_BENCH_TYPE, _LIST and _VARIANT select this list: it is built once
 // per type with the compiler's choice of vector width and once with 512-bit vectors preferred.
 #include "small_cases.hpp"
 

@@ -1,4 +1,4 @@
-// 64 kernels of small.hpp, C += A B of n = 1 .. 32 in f32 and f64, as one object whose text `size` tells:
+// 64 kernels of small.hpp, C += A B of n = 1 .. 32 in f32 and f64, as one object whose size `size` reports:
 // g++ -std=c++20 -O2 -march=x86-64-v4 -Iinclude -c experiments/small_text.cpp && size small_text.o
 #include <utility>
 

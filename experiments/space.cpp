@@ -1,5 +1,6 @@
-// bench_space: how fast a declared space is walked, that of tests/support/kepler_space.hpp; what is timed is
-// finding every survivor of its constraints. `bench_space FILE` prints the table and writes it as JSON lines.
+// bench_space: measures how fast a declared space is walked, that of tests/support/kepler_space.hpp: the time
+// to find all configs that satisfy its constraints. `bench_space FILE` prints the table and writes it as JSON
+// lines.
 #include <fmt/format.h>
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// bench_strategies: how close to the best of a recorded sweep each search strategy comes, and how soon.
-// `bench_strategies FILE SWEEP...` replays every sweep with ten seeds and writes, as JSON lines, the best
-// cost found over the sweep's best after shares of the evaluations, and the geometric mean over all sweeps.
+// bench_strategies: measures how close to the best of a recorded sweep each search strategy comes, and how
+// soon. `bench_strategies FILE SWEEP...` replays every sweep with ten seeds and writes, as JSON lines, the
+// best cost found over the sweep's best after shares of the evaluations, and the geometric mean over all
+// sweeps.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Random problems through random configs of both GPU families, every element checked and nothing timed:
-// layouts, operations, paddings, shifts, sizes and scalars per problem, bad problems, partial tiles. Tests
-// draw plans; this draws kernels from the whole of their spaces.
+// Runs random problems through random configs of both GPU families and checks every element; nothing is
+// timed. It varies layouts, operations, paddings, shifts, sizes and scalars per problem, bad problems,
+// partial tiles. Tests draw plans; this draws kernels from the whole of their spaces.
 
 #include "core/share.hpp"
 #include "experiment.hpp"
@@ -27,7 +27,7 @@ class Draw {
   std::mt19937 random;
 };
 
-// A batch of small matrices in any layout.
+// Draws a batch of small matrices in any layout.
 SmallCase small_case(DType dtype, Draw& draw) {
   static constexpr Layout layouts[] = {Layout::strided,           Layout::strided,
                                        Layout::pointer,           Layout::variable,
@@ -50,7 +50,7 @@ SmallCase small_case(DType dtype, Draw& draw) {
   p.stride_b = strided && !draw.one_in(5) ? p.ldb * p.b_cols() : 0;
   p.stride_c = strided ? p.ldc * p.n + (draw.one_in(4) ? draw.below(9) : 0) : 0;
   if (p.layout == Layout::variable) p.lda = p.ldb = p.ldc = 0;
-  p.batch_count = 100000;  // that kernels are made for; so many as show what they do are checked
+  p.batch_count = 100000;  // for which kernels are made; fewer problems suffice for the check
   one.scalars_vary = draw.one_in(4);
   if (one.scalars_vary) p.alpha = p.beta = Scalar::general;
   one.smallest = draw.below(3);
@@ -60,7 +60,7 @@ SmallCase small_case(DType dtype, Draw& draw) {
   return one;
 }
 
-// One matrix of some hundred rows.
+// Draws one matrix of some hundred rows.
 SmallCase large_case(DType dtype, Draw& draw) {
   const auto size = [&] { return 1 + (draw.one_in(3) ? draw.below(40) : draw.below(largest_large)); };
   SmallCase one;
@@ -81,7 +81,7 @@ SmallCase large_case(DType dtype, Draw& draw) {
   return one;
 }
 
-// What addresses are multiples of, of buffers that begin at multiples of `aligned` bytes.
+// Returns the alignment of addresses in buffers that begin at multiples of `aligned` bytes.
 int alignment_of(const SmallCase& one, int aligned) {
   const int bytes = one.shift * static_cast<int>(size_bytes(one.problem.dtype));
   return bytes == 0 ? aligned : std::min(aligned, bytes & -bytes);
@@ -111,7 +111,7 @@ class Variety {
     };
     each(configs, one.problem, compile, [&](const GemmSmallConfig& config, const JitBinary& binary) {
       const GemmSmallKernel kernel(gpu_, binary, shape, config, dtype);
-      constexpr unsigned blocks = 2;  // so that each walks over several tiles
+      constexpr unsigned blocks = 2;  // so that each block walks over several tiles
       const std::int64_t tiles = std::int64_t(blocks) * (config.persistent ? config.stages + 2 : 1) + 1;
       const std::int64_t in_block = config.matrices_per_block;
       const std::int64_t problems =
@@ -152,7 +152,7 @@ class Variety {
   std::size_t right = 0, wrong = 0;
 
  private:
-  // Compiled side by side, checked one after the other.
+  // Compiles concurrently, checks one after the other.
   template <class Config, class Compile, class Check>
   void each(const std::vector<Config>& configs, const GemmProblem& p, Compile&& compile, Check&& check) {
     std::vector<JitBinary> binaries(configs.size());

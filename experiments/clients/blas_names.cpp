@@ -1,4 +1,4 @@
-// A client of the BLAS names: dgemm_ in the first cache, what a call costs that is not taken, and strided
+// A client of the BLAS names: dgemm_ in the first cache, the cost of a call that is not taken, and strided
 // batches from memory, by Debian's OpenBLAS and the libraries that the arguments name, one thread each,
 // opened side by side: tilewright=.../libtilewright_blas.so mkl=.../libmkl_rt.so.3
 // (MKL_THREADING_LAYER=SEQUENTIAL).
@@ -24,13 +24,13 @@ struct Library {
   Grouped grouped = nullptr;
 };
 
-// Those of wheels have names of their own.
+// Looks up a symbol; wheels rename theirs.
 void* find(void* handle, const std::string& name) {
   void* plain = dlsym(handle, name.c_str());
   return plain != nullptr ? plain : dlsym(handle, ("scipy_" + name).c_str());
 }
 
-// Each is NAME=PATH; Debian's OpenBLAS comes first, to which ours forwards.
+// Each argument is NAME=PATH; Debian's OpenBLAS comes first, to which tilewright forwards.
 std::vector<Library> open_all(int count, char** arguments) {
   std::vector<std::string> wanted{"openblas=libopenblas.so.0"};
   wanted.insert(wanted.end(), arguments + 1, arguments + count);
@@ -49,7 +49,7 @@ std::vector<Library> open_all(int count, char** arguments) {
   return all;
 }
 
-// The processor that Debian's OpenBLAS computes for: OPENBLAS_CORETYPE chooses another.
+// Returns the processor for which Debian's OpenBLAS computes: OPENBLAS_CORETYPE selects another.
 std::string openblas_core() {
   void* handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   void* name = handle == nullptr ? nullptr : dlsym(handle, "openblas_get_corename");
@@ -79,7 +79,7 @@ void compare_single(const std::vector<Library>& libraries, int n) {
   print_case(line, turns.seconds(21, calls));
 }
 
-// Of zero rows: the other library has nothing to do but to look at its arguments.
+// Multiplies zero rows: the other library only has to check its arguments.
 void compare_not_taken(const std::vector<Library>& libraries) {
   constexpr int calls = 200000;
   double x = 0;
@@ -92,8 +92,8 @@ void compare_not_taken(const std::vector<Library>& libraries) {
   print_case(line_of("not_taken"), turns.seconds(21, calls));
 }
 
-// 10,000 problems, of which as many batches are walked in turn as fill 256 MiB. Who has no batch is called in
-// a loop.
+// Multiplies 10,000 problems and rotates through as many batches as fill 256 MiB. Libraries without a batched
+// function are called in a loop.
 void compare_strided(const std::vector<Library>& libraries, int n) {
   constexpr int count = 10000;
   const std::size_t step = std::size_t(n * n), batch = step * count;
@@ -120,7 +120,7 @@ void compare_strided(const std::vector<Library>& libraries, int n) {
 }
 
 // The experiment of the Batched BLAS paper's Fig. 2: the same 10,000 problems as one group and as 10,000
-// groups of one, by all who have groups.
+// groups of one, by all libraries that support groups.
 struct GroupedProblems {
   static constexpr int count = 10000;
   GroupedProblems(int n, std::size_t batches)

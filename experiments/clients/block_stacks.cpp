@@ -1,6 +1,6 @@
-// A client with block-sparse matrices: C_ij += A_ik B_kj for lists of small blocks, as DBCSR hands them to
-// its kernels, C repeated in runs. Beside LIBXSMM: its kernel called product by product, and its batch-reduce
-// kernel called for each run. All start from the same triples of offsets.
+// A client with block-sparse matrices: C_ij += A_ik B_kj for lists of small blocks, as DBCSR passes them to
+// its kernels, C repeated in runs. It compares with LIBXSMM: its kernel called product by product, and its
+// batch-reduce kernel called for each run. All start from the same triples of offsets.
 #include <omp.h>
 
 #include <random>
@@ -29,7 +29,7 @@ LoopKernel loop_kernel(const Product&) { return nullptr; }
 using Count = unsigned long long;
 #endif
 
-// The products of one shape, those of a C in one run, and where runs begin.
+// The products of one shape, the products of a C in one run, and the beginnings of runs.
 struct Stack {
   int m, n, k;
   std::vector<StackOffsets> products;
@@ -77,7 +77,7 @@ class Blocks {
     return stack;
   }
 
-  // Runs first ... last - 1.
+  // Multiplies runs first ... last - 1.
   void loop(const Stack& s, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = s.runs[std::size_t(first)]; i < s.runs[std::size_t(last)]; ++i) {
       const StackOffsets& x = s.products[std::size_t(i)];
@@ -98,7 +98,7 @@ class Blocks {
   }
 
  private:
-  // Stacks of other k add to the same blocks, those of other m and n to others.
+  // Stacks with other k add to the same blocks, those with other m and n to others.
   std::int64_t first_c(const std::array<int, 3>& shape) {
     const auto [at, is_new] = firsts_.try_emplace({shape[0], shape[1]}, std::int64_t(c_.size()));
     return at->second;
@@ -110,10 +110,10 @@ class Blocks {
 };
 
 constexpr const char* two_threads = ", 2 threads";
-constexpr double least_units = 10000;  // products that a turn multiplies
+constexpr double least_units = 10000;  // least number of products per sample
 
-// Contenders in turns, medians of seconds: CPU time of one thread, and the wall's of two. "wall" is that of
-// ours with one thread, for two to be held against.
+// Measures the contenders alternately; medians of seconds: CPU time of one thread, and wall time of two.
+// "wall" is tilewright's wall time with one thread, for comparison with two.
 std::map<std::string, double> in_turns(const std::vector<std::pair<std::string, std::function<void()>>>& all,
                                        int rounds, double units) {
   std::map<std::string, std::vector<double>> samples;
@@ -133,7 +133,7 @@ std::map<std::string, double> in_turns(const std::vector<std::pair<std::string, 
   return medians;
 }
 
-// A line for one thread and one for two.
+// Prints a line for one thread and one for two.
 void print_results(nlohmann::json line, const std::map<std::string, double>& seconds) {
   for (const int threads : {1, 2}) {
     std::map<std::string, double> of_count;
@@ -154,7 +154,8 @@ void measure(const Case& one, const char* memory, std::size_t elements, int run)
   std::vector<Stack> stacks;
   std::vector<GemmStack<double>> ours;
   for (const auto& shape : one.shapes) {
-    // As many C as products are wanted, or as fit where A does.
+    // There are as many C as the wanted products need, but no more than fit into as much memory as A and B
+    // take.
     const auto fitting = std::int64_t(2 * elements / one.shapes.size()) / (shape[0] * shape[1]);
     const std::int64_t wanted = most_products / std::int64_t(one.shapes.size()) / run;
     stacks.push_back(blocks.draw(shape, std::max<std::int64_t>(1, std::min(fitting, wanted)), run));

@@ -1,5 +1,5 @@
-// What the client programs share: they call the library as its users do, beside OpenBLAS and LIBXSMM called
-// as theirs do, in turns within one process. Times are CPU times of the calling thread, medians over rounds.
+// Shared code of the client programs: they call the library as its users do, and OpenBLAS and LIBXSMM as
+// theirs do, alternately within one process. Times are CPU times of the calling thread, medians over rounds.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@
 
 namespace tilewright::clients {
 
-// One multiplication as every contender gets it: C = A B + C, columns packed unless an ld says otherwise.
+// One multiplication as every contender receives it: C = A B + C, columns packed unless an ld says otherwise.
 struct Product {
   int m, n, k;
   int lda, ldb, ldc;
@@ -30,7 +30,7 @@ struct Product {
   double* c;
 };
 
-// A CBLAS of one thread, from TILEWRIGHT_CBLAS or the usual name.
+// A single-threaded CBLAS, from TILEWRIGHT_CBLAS or the usual name.
 class Cblas {
  public:
   Cblas() {
@@ -66,7 +66,7 @@ inline constexpr bool has_libxsmm = false;
 inline void libxsmm_dispatch_and_call(const Product&) {}
 #endif
 
-// Without options, as most calls have none: to make some anew takes as long as a small product.
+// Calls without options, as most calls are: constructing options takes as long as a small product.
 inline void tilewright_gemm(Context& context, const Product& p,
                             const GemmOptions& options = usual_options()) {
   gemm<double>(context, Op::none, Op::none, 1.0, {p.a, p.m, p.k, p.lda}, {p.b, p.k, p.n, p.ldb}, 1.0,
@@ -84,12 +84,12 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Contenders run in turns, each round once; seconds of one unit of work, medians.
+// Runs the contenders alternately, each once per round; returns seconds of one unit of work, medians.
 class Turns {
  public:
   void add(std::string name, std::function<void()> run) { all_.push_back({std::move(name), std::move(run)}); }
 
-  // `first`: the number of the first round, whose turns begin with another contender each.
+  // `first`: the number of the first round; each round starts with another contender.
   std::map<std::string, double> seconds(int rounds, double units, int first = 0) const {
     std::map<std::string, std::vector<double>> samples;
     for (int round = first; round < first + rounds; ++round)
@@ -108,7 +108,7 @@ class Turns {
   std::vector<std::pair<std::string, std::function<void()>>> all_;
 };
 
-// Loops over whoever of the peers is there.
+// Adds loops over the products for each available peer.
 inline void add_peers(Turns& turns, const Cblas& cblas, const std::vector<Product>& products) {
   if (cblas)
     turns.add("openblas", [&] {
@@ -120,8 +120,8 @@ inline void add_peers(Turns& turns, const Cblas& cblas, const std::vector<Produc
     });
 }
 
-// One line of JSON: what was run, nanoseconds of each contender, and the share of the best peer's time that
-// each way of ours takes.
+// Prints one line of JSON: the case, nanoseconds of each contender, and the time of each tilewright variant
+// as a share of the best peer's.
 inline void print_case(nlohmann::json line, const std::map<std::string, double>& seconds) {
   double best = 0;
   for (const auto& [name, s] : seconds) {

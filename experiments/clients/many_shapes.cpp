@@ -1,6 +1,6 @@
-// A client whose products are of many shapes, as blocks of sparse matrices and frontal matrices are: every
-// call another one, met for the first time, again, or never twice. Beside OpenBLAS, and LIBXSMM called as
-// programs do that keep no kernels.
+// A client whose products have many shapes, like blocks of sparse matrices and frontal matrices: every call
+// has another shape, met for the first time, again, or never twice. It compares with OpenBLAS, and with
+// LIBXSMM called as programs do that keep no kernels.
 #include <random>
 
 #include "client.hpp"
@@ -8,7 +8,7 @@
 namespace tilewright::clients {
 namespace {
 
-// Products whose operands lie one behind the other in `elements` of memory, from the start again at its end.
+// Products whose operands lie one after the other in `elements` of memory, wrapping at its end.
 class Products {
  public:
   Products(std::size_t elements, unsigned seed) : memory_(elements), random_(seed) {
@@ -58,7 +58,7 @@ GemmOptions one_thread() {
   return options;
 }
 
-// Every shape is new to the Context; LIBXSMM keeps its kernels for the process, so that it does not take
+// Runs shapes that are new to the Context; LIBXSMM keeps its kernels for the process, so it does not take
 // part.
 void first_pass(const Cblas& cblas, const char* memory, const std::vector<Product>& products) {
   const auto items = items_of(products);
@@ -91,7 +91,7 @@ void later_pass(const Cblas& cblas, const char* memory, const std::vector<Produc
   print_case(line_of("later passes", memory), turns.seconds(9, count));
 }
 
-// Calls of 500 problems of shapes that were never met before.
+// Calls with 500 problems of shapes that were never met before.
 void fresh_sets(const Cblas& cblas, const char* memory, Products& source) {
   constexpr int rounds = 15, of_a_call = 500;
   std::map<std::string, std::vector<double>> samples;
@@ -112,7 +112,7 @@ void fresh_sets(const Cblas& cblas, const char* memory, Products& source) {
   print_case(line_of("fresh sets of 500", memory), seconds);
 }
 
-// Strided batches of 125 shapes whose counts differ from call to call.
+// Calls strided batches of 125 shapes whose counts differ from call to call.
 void fresh_counts(const Cblas& cblas) {
   constexpr int rounds = 41, most = 100;
   std::mt19937 random(7);
@@ -153,8 +153,7 @@ void fresh_counts(const Cblas& cblas) {
   print_case({{"client", "many_shapes"}, {"case", "125 shapes 4..8, fresh counts"}}, seconds);
 }
 
-// What a call costs whose count, leading dimensions or stride were never seen, of a shape that was; ours
-// alone.
+// Measures calls with new counts, leading dimensions or strides of a known shape; for tilewright alone.
 void never_seen() {
   constexpr int n = 8, known = 4, rounds = 125;
   std::vector<double> memory(3 << 12, 0.5);

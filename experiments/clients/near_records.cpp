@@ -1,6 +1,6 @@
-// Whether a record for one shape helps or hurts the shapes near it: random pairs of shapes, one tuned, the
-// other planned with that record alone and without any. Both kernels run the same batch, in turns. Arguments:
-// pairs (1000), seconds of tuning each (0.3), seed (1).
+// Measures whether a record for one shape helps or hurts the shapes near it: random pairs of shapes, one
+// tuned, the other planned with that record alone and without any. Both kernels run the same batch
+// alternately. Arguments: pairs (1000), seconds of tuning each (0.3), seed (1).
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -32,7 +32,8 @@ GemmProblem in_l1(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, S
   return packed(p);
 }
 
-// Shapes 2 to 32, a third of them cubes, and one whose sizes differ by up to a factor of two in all.
+// Draws a shape of sizes 2 to 32, a third of them cubes, and one whose sizes differ by up to a factor of two
+// in all.
 Pair draw(std::mt19937& random) {
   std::uniform_int_distribution<int> size(2, 32), coin(0, 2);
   std::uniform_real_distribution<double> step(-0.5, 0.5);
@@ -52,7 +53,7 @@ Pair draw(std::mt19937& random) {
     if (apart == 0 || apart >= 0.69) continue;
     return {in_l1(dtype, m, n, k, beta), in_l1(dtype, other[0], other[1], other[2], beta)};
   }
-  return draw(random);  // the smallest cubes have none so near
+  return draw(random);  // the smallest cubes have no shape this near
 }
 
 template <class T>
@@ -77,7 +78,7 @@ class Batch {
   std::vector<T> a_, b_, c_;
 };
 
-// The default's time over that of the record's config.
+// Returns the default's time over that of the record's config.
 template <class T>
 double gain(const GemmProblem& problem, const GemmPlan& carried, const GemmPlan& standard) {
   Batch<T> batch(problem);
@@ -89,7 +90,7 @@ double gain(const GemmProblem& problem, const GemmPlan& carried, const GemmPlan&
   return seconds.at("default") / seconds.at("carried");
 }
 
-// What the plan says of its config, without the lines that tell where it comes from.
+// Returns the plan's description of its config, without the lines that tell its origin.
 std::string config_of(const GemmPlan& plan) {
   const std::string text = plan.explain();
   const std::size_t at = text.find("config");
@@ -136,7 +137,7 @@ void compare(const Pair& pair, double budget_s, const std::string& folder, Sums&
 int run(int pairs, double budget_s, unsigned seed) {
   std::string folder = (fs::temp_directory_path() / "tilewright_near_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return 1;
-  setenv("TILEWRIGHT_SHARE", folder.c_str(), 1);  // nothing that is shipped answers
+  setenv("TILEWRIGHT_SHARE", folder.c_str(), 1);  // disables the shipped wisdom
   std::mt19937 random(seed);
   Sums sums;
   for (int i = 0; i < pairs; ++i) compare(draw(random), budget_s, folder, sums);

@@ -1,5 +1,5 @@
 // A client that multiplies one small matrix at a time, by the Context and by a plan it keeps; data in the
-// first cache. Beside OpenBLAS, and LIBXSMM's kernel kept and looked up.
+// first cache. It compares with OpenBLAS, and with LIBXSMM's kernel, kept and looked up.
 #include "client.hpp"
 
 namespace tilewright::clients {

@@ -1,7 +1,7 @@
 // A client of finite elements of high order: the operator of a hexahedron of degree p applied matrix-free, as
 // six contractions of its n^3 values, n = p + 1, with a small matrix in x, y and z and with its transpose
-// back. Ours as six calls over all elements, as six plans, and as a chain; beside loops over elements that
-// keep one in cache, with LIBXSMM's kernels, OpenBLAS, and Eigen with sizes known at compile time.
+// back. tilewright runs it as six calls over all elements, as six plans, and as a chain; loops over elements
+// that keep one in cache use LIBXSMM's kernels, OpenBLAS, and Eigen with sizes known at compile time.
 #include <omp.h>
 
 #include <Eigen/Core>
@@ -13,7 +13,8 @@
 namespace tilewright::clients {
 namespace {
 
-// What an element is multiplied with, there and back, and the memory of all elements. Neither fits a cache.
+// The matrices by which an element is multiplied, forward and back, and the memory of all elements. Neither
+// fits a cache.
 template <int N>
 struct Mesh {
   static constexpr std::int64_t values = std::int64_t(N) * N * N;
@@ -30,8 +31,9 @@ struct Mesh {
   }
 };
 
-// multiply(m, n, a, b, c): C = A B, m x N times N x n, columns packed. x: D (N x N) from the left; y: its
-// transpose from the right of each slice; z: the same from the right of the slices as columns; then back.
+// Calls multiply(m, n, a, b, c) for C = A B, m x N times N x n, columns packed. x: D (N x N) from the left;
+// y: its transpose from the right of each slice; z: the same from the right of the slices as columns; then
+// back.
 template <int N, class Multiply>
 void apply_element(const double* d, const double* dt, const double* u, double* s, double* t, double* v,
                    Multiply&& multiply) {
@@ -84,7 +86,7 @@ struct CblasProduct {
 };
 
 #ifdef TILEWRIGHT_PEER_LIBXSMM
-// Kernels that a program finds once and keeps.
+// Kernels that a program looks up once and keeps.
 template <int N>
 struct LibxsmmProduct {
   libxsmm_dmmfunction x = find(N, N*N), y = find(N, N), z = find(N * N, N);
@@ -102,8 +104,8 @@ struct LibxsmmProduct {
 };
 #endif
 
-// Ours: in x and z one product for each element, in y one for each slice. Calls and plans are over all
-// elements; `threads` of OpenMP's.
+// Runs tilewright: in x and z one product for each element, in y one for each slice. Calls and plans are over
+// all elements; `threads` are OpenMP's.
 template <int N>
 class Ours {
  public:
@@ -187,7 +189,7 @@ class Ours {
   std::vector<GemmPlan> plans_, cached_;
 };
 
-// The largest difference from what `run` leaves in v, beside the first that was asked about.
+// Returns the largest difference from the v that `run` computes, relative to the first contender.
 class SameResult {
  public:
   double difference(std::vector<double>& v, const std::function<void()>& run) {
@@ -214,7 +216,7 @@ void compare(const Cblas& cblas, int threads, std::int64_t piece) {
       {"tilewright chain with scratch", [&] { ours.chain(true, piece); }},
       {"eigen", [&] { apply_loop(mesh, threads, EigenProduct<N, false>{}); }},
       {"eigen lazy", [&] { apply_loop(mesh, threads, EigenProduct<N, true>{}); }}};
-  // The serial build of OpenBLAS was seen to give wrong results where several threads call it at once.
+  // The serial build of OpenBLAS was seen to give wrong results if several threads call it at once.
   if (cblas && threads == 1)
     all.push_back({"openblas", [&] { apply_loop(mesh, threads, CblasProduct<N>{cblas}); }});
 #ifdef TILEWRIGHT_PEER_LIBXSMM
@@ -251,7 +253,7 @@ void run(int least_threads, std::int64_t piece) {
 }  // namespace
 }  // namespace tilewright::clients
 
-// [the least number of threads, which is doubled up to OpenMP's [elements of a piece; 0: the chain's own]]
+// Arguments: [least number of threads, doubled up to OpenMP's [elements of a piece; 0: the chain's own]]
 int main(int count, char** arguments) {
   tilewright::bench::print_command(count, arguments);
   tilewright::clients::run(count > 1 ? std::max(1, std::atoi(arguments[1])) : 1,

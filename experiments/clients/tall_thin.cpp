@@ -1,5 +1,6 @@
 // A client whose products have one long side: m from 65 to 4096 with n and k of 2 to 64, as finite elements
-// of high order and covariances have. Beside OpenBLAS, and LIBXSMM where it has a kernel; data in cache.
+// of high order and covariances have. It compares with OpenBLAS, and with LIBXSMM if it has a kernel; data in
+// cache.
 #include "client.hpp"
 
 namespace tilewright::clients {

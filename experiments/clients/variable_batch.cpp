@@ -1,5 +1,5 @@
-// A client with lists of products: all of one shape, or of fifty shapes in turn and in random order, as items
-// and as groups. Beside OpenBLAS, and LIBXSMM with a look-up for each product.
+// A client with lists of products: all of one shape, or of fifty shapes in cyclic and in random order, as
+// items and as groups. It compares with OpenBLAS, and with LIBXSMM with a look-up for each product.
 #include <random>
 
 #include "client.hpp"
@@ -11,7 +11,7 @@ struct Shape {
   int m, n, k;
 };
 
-// `shapes` drawn at random for each of `count` products, in 4 MiB of memory.
+// Draws one of `shapes` at random for each of `count` products, in 4 MiB of memory.
 void compare(const Cblas& cblas, const char* what, const std::vector<Shape>& shapes, int count, bool sorted) {
   std::mt19937 random(5);
   std::vector<std::size_t> drawn;
@@ -32,7 +32,7 @@ void compare(const Cblas& cblas, const char* what, const std::vector<Shape>& sha
     const Product& p = products.back();
     items.push_back({Op::none, Op::none, m, n, k, 1, p.a, m, p.b, k, 1, p.c, m});
   }
-  // The same as groups, of each shape one.
+  // The same products as groups, one per shape.
   std::vector<std::vector<const double*>> a(shapes.size()), b(shapes.size());
   std::vector<std::vector<double*>> c(shapes.size());
   for (std::size_t i = 0; i < products.size(); ++i) {

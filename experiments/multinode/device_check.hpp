@@ -1,5 +1,4 @@
-// Small products of odd sizes by all types, operations and distributions, each checked against sums on the
-// host.
+// Checks small products of odd sizes for all types, operations and distributions against sums on the host.
 #pragma once
 
 #include <cmath>
@@ -38,7 +37,7 @@ inline std::vector<Case> check_cases() {
   return cases;
 }
 
-// Between -1 and 1, the same wherever it is asked for.
+// Returns an element between -1 and 1, always the same for the same indices.
 inline double element(std::int64_t seed, std::int64_t i, std::int64_t j) {
   auto x = std::uint64_t(seed) * 0x9E3779B97F4A7C15U + std::uint64_t(i) * 0xBF58476D1CE4E5B9U +
            std::uint64_t(j) * 0x94D049BB133111EBU;
@@ -72,7 +71,7 @@ class Part {
     return local_extent(shape_.cols, shape_.block_cols, col_, source_col(), grid_.cols);
   }
   std::int64_t ld() const { return rows() + 3; }
-  // Of an element of the part, in the whole matrix.
+  // Return the place of a local element in the whole matrix.
   std::int64_t row_of(std::int64_t i) const {
     const std::int64_t distance = (row_ - source_row() + grid_.rows) % grid_.rows;
     return (i / shape_.block_rows * grid_.rows + distance) * shape_.block_rows + i % shape_.block_rows;
@@ -116,7 +115,7 @@ T operand_at(Op op, std::int64_t seed, std::int64_t i, std::int64_t j) {
     return x;
 }
 
-// "" where this process's part of C is right, else the first element that is not.
+// Returns "" if this process's part of C is right, else the first wrong element.
 template <class T>
 std::string fault_of(const Case& x, Part<T>& c) {
   using Wide = std::conditional_t<is_complex(dtype_of<T>), std::complex<double>, double>;
@@ -141,7 +140,7 @@ std::string fault_of(const Case& x, Part<T>& c) {
   return "";
 }
 
-// Where alpha = 0 or beta = 0, what must not be read is no number.
+// Runs a case; with alpha = 0 or beta = 0, operands that must not be read are NaN.
 template <class T>
 std::string check_case(const Gpu& gpu, DistributedGemm& member, const ProcessGrid& grid, const Case& x,
                        const GpuStream& stream) {

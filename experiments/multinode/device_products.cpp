@@ -1,6 +1,5 @@
-// Products of matrices that lie in parts on several GPUs of one machine, through tilewright/multinode.hpp:
-// checked on small sizes, then timed beside what each of the GPUs does alone with cuBLAS. One process to a
-// GPU.
+// Products of matrices distributed over several GPUs of one machine, through tilewright/multinode.hpp:
+// checked on small sizes, then timed beside cuBLAS on each GPU alone. Each process has one GPU.
 //   device_products check --grid 2x1 --dtype f64 [--nccl libnccl.so.2]
 //   device_products time --grid 2x1 --n 8192 --n 16384 [--block 1024] [--alone yes] [--nccl libnccl.so.2]
 // Writes lines of JSON, the seconds of the slowest rank.
@@ -67,7 +66,7 @@ std::string grid_text(const ProcessGrid& grid) {
                      grid.order == RankOrder::row_major ? "row" : "col");
 }
 
-// Letters of an operation as problems have them.
+// Returns the letter of an operation as problems have it.
 char letter(Op op) { return "ntc"[int(op)]; }
 
 std::string case_text(const Case& x, const char* dtype) {
@@ -77,7 +76,7 @@ std::string case_text(const Case& x, const char* dtype) {
       x.source_col, x.alpha, x.beta);
 }
 
-// 0: right, 1: refused as unsupported by every rank, 2: wrong.
+// Returns 0 if right, 1 if refused as unsupported by every rank, 2 if wrong.
 double verdict_number(const std::string& verdict) {
   return verdict.empty() ? 0 : verdict.starts_with("unsupported") ? 1 : 2;
 }
@@ -103,7 +102,7 @@ int check(const Options& o, Ranks& ranks, const Gpu& gpu, void* communicator) {
   return wrong;
 }
 
-// The same random numbers again and again, so that any element can be told from its place in a part.
+// The period of the random numbers, so that any element follows from its place in a part.
 constexpr std::size_t pattern_length = 1000003;
 std::vector<double> pattern() {
   std::mt19937_64 random(5);
@@ -117,7 +116,7 @@ struct Timed {
   double best = 0, median = 0;
 };
 
-// Of the slowest rank, after one that is not counted.
+// Returns the seconds of the slowest rank, after one run that is not counted.
 template <class Run>
 Timed time_runs(Ranks& ranks, const GpuStream& stream, Run run) {
   constexpr int runs = 5;
@@ -136,7 +135,7 @@ Timed time_runs(Ranks& ranks, const GpuStream& stream, Run run) {
   return {seconds.front(), seconds[seconds.size() / 2]};
 }
 
-// Element (row, col) of a matrix of the timed products, by its owner's place and ld.
+// Returns element (row, col) of a matrix of the timed products, from its owner's place and ld.
 struct Pattern {
   const std::vector<double>& values;
   const ProcessGrid& grid;
@@ -149,7 +148,7 @@ struct Pattern {
   }
 };
 
-// The largest error of some elements of C = A B, in units of epsilon times the sum of |a b|.
+// Returns the largest error of some elements of C = A B, in units of epsilon times the sum of |a b|.
 double error_of(const Pattern& pattern, const GpuBuffer& c, std::int64_t rows, std::int64_t cols,
                 const DistributedGemm& member) {
   double worst = 0;
@@ -158,7 +157,7 @@ double error_of(const Pattern& pattern, const GpuBuffer& c, std::int64_t rows, s
     const std::int64_t b = pattern.block;
     const std::int64_t row = (i / b * pattern.grid.rows + member.row()) * b + i % b;
     const std::int64_t col = (j / b * pattern.grid.cols + member.col()) * b + j % b;
-    long double sum = 0, magnitude = 0;  // whose own error does not count
+    long double sum = 0, magnitude = 0;  // wide enough for their own error to be negligible
     double found = 0;
     for (std::int64_t l = 0; l < pattern.n; ++l) {
       const long double product = static_cast<long double>(pattern.at(row, l)) * pattern.at(l, col);
@@ -166,7 +165,7 @@ double error_of(const Pattern& pattern, const GpuBuffer& c, std::int64_t rows, s
     }
     c.read(&found, sizeof found, std::size_t(j * rows + i) * sizeof found);
     const auto error = double(std::abs(found - sum) / (magnitude * 0x1p-53L));
-    worst = error <= worst ? worst : error;  // and where it is no number
+    worst = error <= worst ? worst : error;  // also keeps NaN
   }
   return worst;
 }
@@ -210,7 +209,7 @@ int time_distributed(const Options& o, Ranks& ranks, const Gpu& gpu, void* commu
   return error < 16 ? 0 : 1;
 }
 
-// The whole product on each GPU, all of them at once.
+// Times the whole product on each GPU, all of them at once.
 void time_alone(Ranks& ranks, const Gpu& gpu, std::int64_t n) {
   const GpuStream stream(gpu);
   const std::size_t bytes = std::size_t(n * n) * sizeof(double);

@@ -1,5 +1,5 @@
-// A process grid, the part of a block-cyclic matrix that a process has, and the names of ScaLAPACK and its
-// BLACS that are called here (Fortran's, integers of 32 bits). Needs MPI.
+// A process grid, a process's part of a block-cyclic matrix, and the names of ScaLAPACK and its BLACS that
+// are called here (Fortran's, integers of 32 bits). Needs MPI.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ int pilaenv_(const int* context, const char* type);
 
 namespace tilewright::distributed {
 
-// Processes by rows and columns, numbered along the rows. The first rows x columns processes of the program
-// are in it.
+// A grid of processes by rows and columns, numbered along the rows. It holds the first rows x columns
+// processes of the program.
 class Grid {
  public:
   Grid(int rows, int columns) : rows_(rows), columns_(columns) {
@@ -39,7 +39,7 @@ class Grid {
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
-  // Together, at the end.
+  // All processes call this together, at the end.
   void leave() {
     if (takes_part()) Cblacs_gridexit(context_);
   }
@@ -65,13 +65,13 @@ class Part {
     const int lld = rows_ > 1 ? rows_ : 1;
     int info = 0;
     descinit_(desc_, &m, &n, &nb, &nb, &first, &first, &context, &lld, &info);
-    // Left as the system gives it: whoever fills it first decides where its pages lie.
+    // The memory is left untouched: whichever thread fills it first decides where its pages lie.
     values_.reset(new double[std::size_t(lld) * std::size_t(columns_ > 1 ? columns_ : 1)]);
   }
 
   int rows() const { return rows_; }
   int columns() const { return columns_; }
-  // Of the whole matrix, counted from 0.
+  // Return the place in the whole matrix, counted from 0.
   int row_of(int own) const { return whole(own, grid_.row(), grid_.rows()); }
   int column_of(int own) const { return whole(own, grid_.column(), grid_.columns()); }
   const int* desc() const { return desc_; }

@@ -18,7 +18,7 @@ struct UniqueId {
 
 class Communicator {
  public:
-  // All ranks together; each one's GPU is the current one.
+  // All ranks construct it together; each one's GPU is the current one.
   Communicator(const std::string& path, Ranks& ranks) {
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());

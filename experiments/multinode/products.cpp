@@ -27,10 +27,10 @@ struct Options {
   int n = 1024, nb = 64, rows = 0, columns = 0, repetitions = 1, warm_n = 0;
 };
 
-// --- matrices whose elements follow from their place, so that a second copy need not be kept ---
+// --- matrices whose elements follow from their place, so that no second copy is needed ---
 
-// Between -0.5 and 0.5; `matrix` tells one matrix from another. The finalizer of MurmurHash3 spreads the
-// bits.
+// Returns an element between -0.5 and 0.5; `matrix` distinguishes matrices. The finalizer of MurmurHash3
+// spreads the bits.
 double element(std::uint64_t matrix, std::uint64_t row, std::uint64_t column) {
   std::uint64_t x = (matrix << 60) ^ (row << 30) ^ column;
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdu;
@@ -51,7 +51,7 @@ std::vector<double> vector_of(int n, std::uint64_t matrix) {
   return x;
 }
 
-// The matrix by a vector, whole on every process.
+// Returns the product of the matrix and a vector, whole on every process.
 std::vector<double> times(const Part& part, const std::vector<double>& x) {
   std::vector<double> y(x.size(), 0.0);
   for (int j = 0; j < part.columns(); ++j) {
@@ -63,7 +63,7 @@ std::vector<double> times(const Part& part, const std::vector<double>& x) {
   return y;
 }
 
-// The largest sum of the absolute values of a row.
+// Returns the largest sum of the absolute values of a row.
 double norm(const Part& part, int n) {
   std::vector<double> sums(std::size_t(n), 0.0);
   for (int j = 0; j < part.columns(); ++j)
@@ -103,7 +103,7 @@ double seconds_of(Call&& call) {
 
 const int one = 1;
 
-// C = A B, and C x against A (B x), over eps n |A| |B| |x|.
+// Computes C = A B, and C x against A (B x), over eps n |A| |B| |x|.
 Outcome run_gemm(const Grid& grid, int n, int nb, int repetitions) {
   Part a(grid, n, n, nb), b(grid, n, n, nb), c(grid, n, n, nb);
   fill(a, 1);
@@ -122,7 +122,7 @@ Outcome run_gemm(const Grid& grid, int n, int nb, int repetitions) {
   return outcome;
 }
 
-// P A = L U, and |A x - b| of the system solved with it over eps n (|A| |x| + |b|), as HPL counts.
+// Computes P A = L U, and |A x - b| of the system solved with it over eps n (|A| |x| + |b|), as HPL counts.
 Outcome run_lu(const Grid& grid, int n, int nb, int repetitions) {
   Part a(grid, n, n, nb), b(grid, n, 1, nb);
   std::vector<int> pivots(std::size_t(a.rows() + nb));
@@ -148,7 +148,7 @@ Outcome run_lu(const Grid& grid, int n, int nb, int repetitions) {
 
 // --- the network ---
 
-// One way from rank 0 to the last and back, halved: the least of many.
+// Returns half the shortest of many round trips between rank 0 and the last.
 double seconds_one_way(int bytes, int rank, int last) {
   std::vector<char> data(std::size_t(bytes) + 1);
   double least = HUGE_VAL;
@@ -166,7 +166,7 @@ double seconds_one_way(int bytes, int rank, int last) {
   return least;
 }
 
-// A line of the latency and rate that scripts/cluster_model.py reads; empty but on rank 0.
+// Returns a line of the latency and rate that scripts/cluster_model.py reads; empty except on rank 0.
 std::string network_line(int rank, int ranks) {
   constexpr int small = 8, large = 16 << 20;
   const double latency = seconds_one_way(small, rank, ranks - 1),
@@ -180,7 +180,7 @@ std::string network_line(int rank, int ranks) {
   return text;
 }
 
-// --- what is said ---
+// --- output ---
 
 std::string library_of(const char* symbol) {
   Dl_info info{};
@@ -274,7 +274,7 @@ int run(Options options) {
   }
   Grid grid(options.rows, options.columns);
   const auto routine = options.routine == "gemm" ? run_gemm : run_lu;
-  // Contexts, kernels and threads are made by the first calls, which programs make once.
+  // The first calls make contexts, kernels and threads, which programs do once.
   if (options.warm_n > 0) (void)routine(grid, options.warm_n, options.nb, 1);
   const Outcome outcome = routine(grid, options.n, options.nb, options.repetitions);
   if (rank == 0) report(options, line_of(options, grid, outcome));

@@ -1,6 +1,5 @@
-// Processes of one machine that measure together, one to a GPU: forked before anything is asked of a GPU,
-// with memory that all of them see, in which they wait for each other and leave their times. All waiting is
-// bounded.
+// Processes of one machine that measure together, each with one GPU: forked before any GPU is used, with
+// shared memory in which they wait for each other and store their times. All waiting is bounded.
 #pragma once
 
 #include <sys/mman.h>
@@ -36,7 +35,7 @@ class Ranks {
   int count() const { return count_; }
   Shared& shared() const { return shared_; }
 
-  // Returns when all have called it; throws where one does not within `patience`.
+  // Returns when all have called it; throws if one does not within `patience`.
   void meet() {
     const int wanted = ++meetings_ * count_;
     ++shared_.arrived;
@@ -50,7 +49,7 @@ class Ranks {
       std::this_thread::yield();
     }
   }
-  // The largest of all ranks' numbers.
+  // Returns the largest of all ranks' numbers.
   double largest(double own) {
     shared_.numbers[std::size_t(rank_)] = own;
     meet();
@@ -66,7 +65,7 @@ class Ranks {
   Shared& shared_;
 };
 
-// Ends all processes when one has failed or the time is up; 0 where all have ended well.
+// Ends all processes when one has failed or the time is up; returns 0 if all have ended well.
 inline int wait_for(std::vector<pid_t> processes, std::chrono::seconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   int result = 0;

@@ -17,7 +17,7 @@ struct Bound {
   double ceiling = 0;  // GB/s or GFLOP/s
 };
 
-// `moved` bytes, of what the ceilings are of: a CPU or a GPU.
+// `moved` is the traffic in bytes; `ceilings` are those of the CPU or the GPU that runs the problem.
 template <class AnyCeilings>
 Bound bound_of(const GemmProblem& problem, const AnyCeilings& ceilings, double moved) {
   const double compute = ceilings.compute_gflops(problem.dtype);

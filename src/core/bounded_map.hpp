@@ -1,5 +1,5 @@
-// Shared objects found again by a key, by many threads at once, and at most so many of them, or so much of
-// what each is said to weigh. It makes none.
+// A bounded cache of shared objects: many threads may look objects up by key at once, and the number of
+// objects, or the sum of their weights, is limited. It makes no objects itself.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,21 @@
 
 namespace tilewright {
 
-// Where a new object needs room, one goes that was not asked for lately: in turn each that was asked for
-// since its last turn stays for another one, so that a look-up moves nothing. Kept objects have no turn. What
-// goes is destroyed when no lock is held, because that may take long: a GPU's module waits for its device.
+// A full map evicts by the clock algorithm (second chance): each entry used since the hand last passed it
+// stays for another round, so that a look-up moves nothing. Entries added by keep() are not evicted. Evicted
+// objects are destroyed when no lock is held, because that may take long: a GPU's module waits for its
+// device.
 template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class BoundedMap {
  public:
   using Value = std::shared_ptr<const T>;
 
-  // Of what an object weighs; every one weighs 1 where nothing is said.
+  // Returns the weight of an object. Without such a function each object weighs 1.
   using Weigh = std::size_t (*)(const Value& value);
 
   explicit BoundedMap(std::size_t largest, Weigh weigh = nullptr) : largest_(largest), weigh_(weigh) {}
 
-  // Null where there is none.
+  // Returns null if the key is absent.
   template <class K>
   Value find(const K& key) const {
     const std::shared_lock lock(mutex_);
@@ -40,7 +41,7 @@ class BoundedMap {
     return it->second.value;
   }
 
-  // What is there already, else `value`, which then is.
+  // Returns the object under `key`; if there is none, adds `value` and returns it.
   Value add(const Key& key, Value value) {
     std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
@@ -49,16 +50,17 @@ class BoundedMap {
     return value;
   }
 
-  // What is there already, else what make() makes. It is called under no lock, so that no reader waits behind
-  // it: two threads may make the same, and the first to finish keeps its place.
+  // Returns the object under `key`; if there is none, adds the result of make(). make() is called without a
+  // lock, so that no reader waits for it: two threads may make the same object, and the first to finish keeps
+  // its place.
   template <class Make>
   Value get(const Key& key, Make&& make) {
     if (Value value = find(key)) return value;
     return add(key, make());
   }
 
-  // Takes the place of what is there. It is kept until erase_if() takes it, while what is kept weighs less
-  // than the most.
+  // Adds `value` or replaces the object under `key`. It stays until erase_if() removes it, as long as the
+  // kept objects together weigh less than the limit.
   void keep(const Key& key, Value value) {
     std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
@@ -69,7 +71,7 @@ class BoundedMap {
     kept_weight_ += entry.weight;
   }
 
-  // Forgets those of which f(value) says so.
+  // Removes the objects for which f(value) is true.
   template <class F>
   void erase_if(F&& f) {
     std::vector<Value> dropped;
@@ -84,7 +86,7 @@ class BoundedMap {
     Value value;
     std::size_t weight = 0;
     bool kept = false;
-    mutable std::atomic<bool> used = false;  // since its last turn
+    mutable std::atomic<bool> used = false;  // since the clock hand last passed this entry
   };
   using Entries = std::unordered_map<Key, Entry, Hash, Equal>;
   using Node = typename Entries::value_type;
@@ -106,7 +108,7 @@ class BoundedMap {
     if (node->second.used.exchange(false)) return turns_.push_back(node);
     forget(entries_.find(node->first), dropped);
   }
-  // That takes no turn.
+  // Removes an entry that is not, or no longer, in turns_.
   typename Entries::iterator forget(typename Entries::iterator it, std::vector<Value>& dropped) {
     weight_ -= it->second.weight;
     if (it->second.kept) kept_weight_ -= it->second.weight;
@@ -123,7 +125,7 @@ class BoundedMap {
   mutable SharedMutex mutex_;
   Entries entries_;
   std::deque<Node*> turns_;
-  std::size_t weight_ = 0, kept_weight_ = 0;  // of all, and of those kept
+  std::size_t weight_ = 0, kept_weight_ = 0;  // of all entries, and of the kept ones
 };
 
 }  // namespace tilewright

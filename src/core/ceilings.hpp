@@ -1,5 +1,5 @@
-// The measured ceilings of a CPU with so many threads, and of a GPU: the speeds that bounds are computed
-// from. src/measure and tools/bench fill them, wisdom/ keeps them; this is only the word for them.
+// The measured ceilings of a CPU with a number of threads, and of a GPU: the speeds from which bounds are
+// computed. src/measure and tools/bench measure them and wisdom/ stores them; these are only the structs.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,8 @@
 
 namespace tilewright {
 
-// GFLOP/s of multiply-add loops and GB/s of streaming loops, all `threads` together; 0 where the machine has
-// no such vectors. The streams are equal parts of A, B and C: update reads and writes C, write only writes
-// it.
+// GFLOP/s of multiply-add loops and GB/s of streaming loops, all `threads` together; 0 if the machine has no
+// such vectors. The streams are equal parts of A, B and C: update reads and writes C, write only writes it.
 struct Ceilings {
   std::string device;
   std::int64_t threads = 1;

@@ -1,5 +1,5 @@
-// The product of two numbers as every kernel forms it: (a + bi)(c + di) = (ac - bd) + (ad + bc)i. The
-// operator of std::complex looks for NaN afterwards and turns some into infinities (C's Annex G), which no
+// Complex multiplication as every kernel does it: (a + bi)(c + di) = (ac - bd) + (ad + bc)i. The operator of
+// std::complex checks for NaN afterwards and turns some results into infinities (C's Annex G), which no
 // kernel does.
 #pragma once
 

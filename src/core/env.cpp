@@ -1,6 +1,6 @@
-// The one table of environment variables: what is read into an Environment, what other parts read by rules of
-// their own, and those of others that decide something here. It gives them no meaning: whoever uses a
-// variable validates it and names it in the error.
+// The one table of environment variables: those read into an Environment, those that other parts read by
+// rules of their own, and foreign variables that affect this library. The table gives them no meaning: the
+// code that uses a variable validates it and names it in the error.
 #include "core/env.hpp"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 
 std::string variable(const char* name) {
   const char* value =
-      ::secure_getenv(name);  // of a program with more rights than its caller it tells nothing
+      ::secure_getenv(name);  // returns null in a program with more rights than its caller (set-user-ID)
   return value == nullptr ? std::string() : std::string(value);
 }
 
@@ -97,8 +97,8 @@ constexpr Entry entries[] = {
       "SLURM_LOCALID with SLURM_STEP_TASKS_PER_NODE"}},
     {{"MKLROOT", "", "of the tool: its lib/ is searched for MKL, one of bench's peers"}}};
 
-// A folder of the user's. What is no absolute path says nothing (XDG Base Directory Specification), else code
-// would come from whatever folder a program happens to run in.
+// Returns a folder of the user. A relative path in the variable is ignored (XDG Base Directory
+// Specification); otherwise code would be loaded from whatever folder a program happens to run in.
 std::string user_folder(const char* name, const char* below_home) {
   if (const std::string folder = variable(name); folder.starts_with('/')) return folder + "/tilewright";
   const std::string home = variable("HOME");
@@ -117,7 +117,7 @@ Environment Environment::read() {
   Environment environment;
   for (const Entry& entry : entries)
     if (entry.read != nullptr) environment.*entry.read = variable(entry.variable.name);
-  // They mean the folder that the program is in now: daemons and programs that work in many go elsewhere.
+  // Relative paths refer to the folder that the program is in now: daemons and other programs may change it.
   for (auto path : {&Environment::wisdom, &Environment::share, &Environment::cache, &Environment::record})
     environment.*path = absolute_path(environment.*path);
   environment.local = local_rank();

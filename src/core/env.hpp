@@ -20,33 +20,33 @@ struct Environment {
       cache;  // TILEWRIGHT_CACHE: compiled kernels, logs of searches; "" = $XDG_CACHE_HOME or ~/.cache
   std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
-  std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: what else it is told, separated by spaces
+  std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: further compiler options, separated by spaces
   std::string cublasmp;     // TILEWRIGHT_CUBLASMP: NVIDIA's distributed BLAS; "" = first found
   std::string jit;          // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
-  std::string team;         // TILEWRIGHT_TEAM: auto (default), own, openmp: whose threads share calls out
-  std::string gpus;         // TILEWRIGHT_GPUS: how many or which may have host operands; "" = the rank's
-  std::string gpu_memory;   // TILEWRIGHT_GPU_MEMORY: of each of them, at most: 8GiB; "" = what is free
+  std::string team;         // TILEWRIGHT_TEAM: auto (default), own, openmp: whose threads run parallel calls
+  std::string gpus;         // TILEWRIGHT_GPUS: how many or which GPUs may take host operands; "" = the rank's
+  std::string gpu_memory;   // TILEWRIGHT_GPU_MEMORY: limit for each of them: 8GiB; "" = the free memory
   std::string log;          // TILEWRIGHT_LOG: off, warn (default), info, debug
   std::string blas;         // TILEWRIGHT_BLAS: auto (default), off, all: which BLAS calls are served
-  std::string verbose;      // TILEWRIGHT_VERBOSE: 0 (default) to 3: what is said of BLAS calls
-  std::string record;       // TILEWRIGHT_RECORD: file that their problems are recorded in
-  LocalRank local;          // of MPI's launchers, not a variable of this project
+  std::string verbose;      // TILEWRIGHT_VERBOSE: 0 (default) to 3: how much is reported of BLAS calls
+  std::string record;       // TILEWRIGHT_RECORD: file to which the problems of BLAS calls are recorded
+  LocalRank local;          // set by MPI launchers; not a variable of this project
 
   static Environment read();
 };
 
-// Where things lie that may be lost without harm: TILEWRIGHT_CACHE, else tilewright/ in $XDG_CACHE_HOME or
-// ~/.cache; "" where there is no such folder, as where the latter are no absolute paths.
+// Returns the folder for files that may be lost without harm: TILEWRIGHT_CACHE, else tilewright/ in
+// $XDG_CACHE_HOME or ~/.cache; "" if none of these is set to an absolute path.
 std::string cache_folder(const Environment& environment);
 
-// Seen from the folder that the program is in now; "" stays.
+// Makes the path absolute relative to the current folder; "" stays "".
 std::string absolute_path(const std::string& path);
 
-// A file of that folder; "" where there is none.
+// Returns the path of a file in the cache folder; "" if there is no such folder.
 std::string cache_file(const Environment& environment, const char* name);
 
-// Where things lie that a user would miss: tilewright/ in $XDG_DATA_HOME or ~/.local/share; "" where there is
-// no such folder.
+// Returns the folder for files that a user would miss: tilewright/ in $XDG_DATA_HOME or ~/.local/share; "" if
+// there is no such folder.
 std::string data_folder();
 
 struct EnvironmentVariable {

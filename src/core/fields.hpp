@@ -68,7 +68,7 @@ nlohmann::json value_to_json(const M& value) {
     return value;
 }
 
-// The number itself: neither 1.5 nor true nor a value that M cannot hold is taken for another.
+// Reads an integer exactly: refuses 1.5, true and values that M cannot hold instead of converting them.
 template <class M>
 bool is_integer_of(const nlohmann::json& json) {
   if (!json.is_number_integer()) return false;
@@ -94,7 +94,7 @@ void value_from_json(const nlohmann::json& json, std::string_view argument, M& v
   }
 }
 
-// What is wrong with a line that was read, without the library's own numbering.
+// Returns the parser's message about a line, without the JSON library's own numbering.
 inline std::string json_fault(const std::exception& error) {
   if (const auto* parse = dynamic_cast<const nlohmann::json::parse_error*>(&error))
     return fmt::format("no JSON from its byte {} on", parse->byte);
@@ -110,7 +110,7 @@ nlohmann::json to_json(const S& object) {
   return json;
 }
 
-// One member by its name; null for a name that no field has.
+// Formats the member called `name`; null if no field has that name.
 template <class S>
 nlohmann::json field_to_json(const S& object, std::string_view name) {
   nlohmann::json json;
@@ -120,7 +120,7 @@ nlohmann::json field_to_json(const S& object, std::string_view name) {
   return json;
 }
 
-// Members absent from `json` keep the value they have in `base`; a name that no field has is refused.
+// Members absent from `json` keep their value from `base`; unknown names are refused.
 template <class S>
 S from_json(const nlohmann::json& json, S base = {}) {
   std::size_t known = 0;
@@ -140,7 +140,7 @@ S from_json(const nlohmann::json& json, S base = {}) {
   return base;
 }
 
-// "name=value name=value ..." for people.
+// Formats "name=value name=value ..." for people.
 template <class S>
 std::string describe(const S& object) {
   std::string text;

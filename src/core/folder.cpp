@@ -1,4 +1,4 @@
-// By readdir(3).
+// Implemented with readdir(3).
 #include "core/folder.hpp"
 
 #include <dirent.h>

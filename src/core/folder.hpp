@@ -1,4 +1,4 @@
-// What lies in a folder. std::filesystem's iterators end the process where there is no memory for a name.
+// Lists folders. std::filesystem's iterators end the process if there is no memory for a name.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-// The paths of what lies in it, in the order of their names; none where it cannot be read.
+// Returns the paths of the folder's entries, sorted by name; empty if the folder cannot be read.
 std::vector<std::string> entries_of(const std::string& folder);
 
 }  // namespace tilewright

@@ -1,5 +1,6 @@
-// nlohmann's JSON, which no other file includes: its destructor asks for memory, to take nested values apart
-// without recursion, and ends the process where there is none. Here such a request is served from a reserve.
+// The only include of nlohmann's JSON. The destructor of a JSON value allocates, to take nested values apart
+// without recursion, and ends the process if there is no memory. Here such a request is served from a
+// reserve.
 #pragma once
 
 #include <atomic>
@@ -12,13 +13,13 @@
 
 namespace tilewright::json_reserve {
 
-// Blocks are cut off one after the other; when the last one that is lent comes back, all are free again.
+// Blocks are cut off one after the other; when all have been returned, the whole reserve is free again.
 inline constexpr std::uint32_t reserve_bytes = 1 << 18;
 alignas(16) inline constinit std::byte reserve[reserve_bytes]{};
-// Blocks that are lent (upper half) and bytes that were cut off.
+// The number of blocks in use (upper half) and the bytes that were cut off (lower half).
 inline constinit std::atomic<std::uint64_t> state{0};
 
-// Null where nothing is left of it.
+// Returns null if the reserve is exhausted.
 inline void* take(std::size_t bytes) noexcept {
   const std::uint64_t rounded = (bytes + 15) / 16 * 16;
   std::uint64_t before = state.load();
@@ -39,7 +40,7 @@ inline void give_back() noexcept {
 
 }  // namespace tilewright::json_reserve
 
-// Arrays of values are made with it, those of the destructor among them.
+// The allocator of vectors of JSON values, those that the destructor makes included.
 template <>
 class std::allocator<nlohmann::json> {
  public:

@@ -1,4 +1,4 @@
-// Reads what launchers of MPI tell the processes they start.
+// Reads the variables that MPI launchers set for the processes they start.
 #include "core/local_rank.hpp"
 
 #include <array>
@@ -17,7 +17,8 @@ constexpr std::array<std::pair<const char*, const char*>, 4> launchers{
      {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
      {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}}};
 
-// The number that the variable begins with: Slurm writes 4(x2),3 for 4 on each of two nodes and 3 on another.
+// Returns the number that the variable begins with: Slurm writes 4(x2),3 for 4 on each of two nodes and 3 on
+// another.
 std::optional<int> number(const char* name) {
   const char* text = ::secure_getenv(name);
   if (text == nullptr) return std::nullopt;

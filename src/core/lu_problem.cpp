@@ -1,4 +1,5 @@
-// The text of a LuProblem, lu:dtype:m=...,n=...[:lda=...][:location=...], written and read, and its work.
+// Writes and reads the text of a LuProblem, lu:dtype:m=...,n=...[:lda=...][:location=...], and counts its
+// work.
 #include "core/lu_problem.hpp"
 
 #include <algorithm>

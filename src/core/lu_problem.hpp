@@ -1,4 +1,4 @@
-// The internal side of LuProblem: its field list, and what tuning decides of a factorization.
+// The internal side of LuProblem: its field list, and the config that tuning chooses for a factorization.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ struct FieldList<LuProblem> {
                       field("location", &P::location));
 };
 
-// Who factors, and by panels of how many columns; 0: the candidate has its own, or goes by its rule.
+// The implementation that factors, and its panel width in columns; 0: the implementation's own or heuristic
+// width.
 struct LuConfig {
   std::string candidate{};
   std::int64_t nb = 0;
@@ -30,7 +31,7 @@ struct FieldList<LuConfig> {
       std::make_tuple(field("candidate", &LuConfig::candidate), field("nb", &LuConfig::nb));
 };
 
-// Whether the text of a problem is that of a factorization.
+// True if the text of a problem is that of a factorization.
 inline bool is_lu_text(const std::string& text) { return text.starts_with("lu:"); }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Making, naming, and the ways out where a file system cannot do it.
+// Creates and names new files, with fallbacks for file systems that do not support a step.
 #include "core/new_file.hpp"
 
 #include <fcntl.h>
@@ -22,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_names = 10000;  // that others have taken
+constexpr int most_names = 10000;  // how many names taken by others are skipped
 constexpr mode_t rights = 0777, new_rights = 0666, own_rights = 0600, set_id = 06000;
 constexpr std::size_t copied_at_once = std::size_t{1} << 20;
 
-// 0 or an error number.
+// Returns 0 or an error number.
 int write_whole(int file, const char* bytes, std::size_t count) {
   const HeldSignal limit(SIGXFSZ);
   for (std::size_t done = 0; done < count;) {
@@ -53,8 +53,8 @@ int copy_whole(int from, int to) {
 
 namespace {
 
-// What is not on the disk when it gets its name can be lost together with what stood there. Pipes and some
-// file systems know no such thing.
+// Data that is not on the disk when the file is renamed can be lost together with the old file. Pipes and
+// some file systems do not support fsync; that is not an error.
 int flush_to_disk(int file) {
   if (uninterrupted([&] { return ::fsync(file); }) == 0 || errno == EINVAL || errno == EROFS ||
       errno == ENOSYS || errno == EOPNOTSUPP)
@@ -75,7 +75,7 @@ OutputFile::OutputFile(OutputName name) : name_(std::move(name)), place_(find_ou
                errno);
 }
 
-// A file of several names, or with an access list, is written into.
+// A file with several names or with an access list must not be replaced, only written into.
 bool OutputFile::must_stay(const struct stat& status) const {
   return status.st_nlink > 1 || ::getxattr(place_.path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
 }
@@ -104,7 +104,7 @@ bool OutputFile::is_stdout() const {
          (::fstat(STDOUT_FILENO, &status) == 0 && is_same(status, *place_.status));
 }
 
-// Later it gets a name by way of /proc, which must be there for that.
+// give_name() later links it through /proc, so /proc must be there.
 bool OutputFile::make_nameless() {
   file_ = Descriptor(
       ::openat(place_.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, exists() ? own_rights : new_rights));
@@ -113,7 +113,7 @@ bool OutputFile::make_nameless() {
   return bool(file_);
 }
 
-// The name does not grow with that of the output.
+// The hidden name's length does not depend on that of the output.
 void OutputFile::make_hidden() {
   for (int number = 0; number < most_names; ++number) {
     hidden_ = fmt::format(".tilewright.{}.{}.partial", ::getpid(), number);
@@ -145,7 +145,7 @@ int OutputFile::make() {
   if (!make_nameless()) make_hidden();
   if (file_) return file_.get();
   const int error = errno;
-  // The folder takes no new file, but the old one may be written into.
+  // The folder accepts no new file, but the old one may be written into.
   if (!is_writable())
     name_.fail(place_.is_link ? fmt::format("leads to '{}', which cannot be created", place_.path)
                               : "cannot be created",
@@ -154,8 +154,8 @@ int OutputFile::make() {
   return file_.get();
 }
 
-// Takes over owner, group and rights of the file that is replaced; false where it cannot, or where that must
-// stay.
+// Gives the new file the owner, group and rights of the file that it replaces; false if that fails or if the
+// old file must stay.
 bool OutputFile::give_rights() {
   struct stat now {
   }, fresh{};
@@ -170,7 +170,7 @@ bool OutputFile::give_rights() {
   return ::fchmod(file_.get(), now.st_mode & rights) == 0;
 }
 
-// A nameless file can be linked only under a new name, and renamed from there.
+// A nameless file can be linked only under a new name; then it is renamed.
 bool OutputFile::give_name() {
   if (!hidden_.empty()) return true;
   const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
@@ -182,7 +182,7 @@ bool OutputFile::give_name() {
     }
     if (errno != EEXIST) break;
   }
-  // Without /proc by now: a copy that has a name from the start.
+  // /proc has disappeared meanwhile: copy into a file that has a name from the start.
   Descriptor nameless = std::move(file_);
   make_hidden();
   const int error = file_ ? copy_whole(nameless.get(), file_.get()) : errno;
@@ -194,7 +194,7 @@ bool OutputFile::give_name() {
   return false;
 }
 
-// False: the file keeps its place, and errno says why.
+// Returns false if the old file must keep its place; errno says why.
 bool OutputFile::replace() {
   if (is_scratch_ || !give_rights() || !give_name()) return false;
   if (const int error = flush_to_disk(file_.get()); error != 0) name_.fail("cannot be written", error);
@@ -204,7 +204,7 @@ bool OutputFile::replace() {
   return true;
 }
 
-// The space is taken first: a full disk then leaves what stood there.
+// Space is allocated first, so that a full disk leaves the old contents intact.
 void OutputFile::write_into() {
   const HeldSignal limit(SIGXFSZ);
   struct stat fresh {

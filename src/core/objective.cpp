@@ -1,4 +1,4 @@
-// The scores. Each goal is one line; the rest is reading its text and refusing what was not measured.
+// Computes the scores. Each goal takes one line; the rest reads its text and refuses unmeasured metrics.
 #include "core/objective.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 namespace tilewright {
 namespace {
 
-// A candidate that is too slow costs more than any that is not, and the more the slower it is, so that a
-// search finds its way to the fast ones.
+// The penalty of a candidate that is too slow: it costs more than any that is not, and the more the slower it
+// is, so that a search is led towards the fast ones.
 constexpr double too_slow = 1e3;
 
 constexpr double usual_within = 0.05;
@@ -45,7 +45,7 @@ TuneObjective TuneObjective::parse(const std::string& text, const std::string& a
   if (!known || has_number(objective.goal_) != (equals != std::string::npos)) refuse(argument, text);
   if (!has_number(objective.goal_)) return objective;
   objective.number_ = number_after(argument, text, equals + 1, objective.goal_ == Objective::energy_within);
-  // "energy_within=5" would be 500 %: a share is at most 1, and more is said in percent.
+  // "energy_within=5" would mean 500 %: a plain share is at most 1; larger numbers need the percent sign.
   const bool share = text.back() != '%';
   if (share && objective.number_ > 1) refuse(argument, text);
   return objective;

@@ -1,6 +1,6 @@
-// What tuning and calls minimise: time, energy, their product, a weighted sum of both, or the least energy
-// among the fast. It scores measurements that were taken; it takes none, and where energy is asked for and
-// was not measured it says so instead of counting it as zero.
+// The objective that tuning and calls minimise: time, energy, their product, a weighted sum of both, or the
+// least energy among the fast candidates. It scores measurements and takes none; if energy is needed and was
+// not measured, it throws instead of counting zero.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-// What one candidate cost, per problem of the batch.
+// The measured cost of one candidate, per problem of the batch.
 struct Metrics {
   double seconds = 0;
   std::optional<double> joules;
@@ -23,35 +23,36 @@ struct Metrics {
 class TuneObjective {
  public:
   TuneObjective() = default;
-  // "time", "energy", "edp", "alpha=0.7" (1 = time alone, 0 = energy alone), "energy_within=5%" (of the
-  // fastest). Throws Error(invalid_argument) naming the argument and the text.
+  // Reads "time", "energy", "edp", "alpha=0.7" (1 = time alone, 0 = energy alone) or "energy_within=5%" (of
+  // the fastest). Throws Error(invalid_argument) naming the argument and the text.
   static TuneObjective parse(const std::string& text, const std::string& argument = "objective");
-  // The same from its parts, as options of a call hold them. Throws Error(invalid_argument) naming
-  // `objective_weight` where the number is missing, has no meaning or is out of range.
+  // Makes the objective from its parts, as options of a call hold them. Throws Error(invalid_argument) naming
+  // `objective_weight` if the number is missing, has no meaning or is out of range.
   static TuneObjective of(Objective goal, std::optional<double> number);
 
   Objective goal() const noexcept { return goal_; }
-  // What of() takes: of alpha and energy_within.
+  // The number that of() takes; present for alpha and energy_within only.
   std::optional<double> number() const noexcept;
   bool needs_energy() const noexcept;
-  std::string text() const;  // what parse() reads back
+  std::string text() const;  // the text that parse() reads back
 
   // Lower is better. `reference` is the candidate that values are normalised by (the default config): alpha
   // weighs t / t_ref against e / e_ref. For energy_within it is the fastest known so far. Throws
-  // Error(unsupported) when energy is needed and missing.
+  // Error(unsupported) if energy is needed and missing.
   double cost(const Metrics& metrics, const Metrics& reference) const;
 
-  // The costs of candidates that were measured together, with `reference` for what is normalised.
-  // energy_within takes the fastest of `all` instead, so that no cost depends on the order of measuring.
+  // Returns the costs of candidates that were measured together, normalised by `reference`. energy_within
+  // takes the fastest of `all` instead, so that no cost depends on the order of measuring.
   std::vector<double> costs(std::span<const Metrics> all, const Metrics& reference) const;
 
-  // The cheapest of them; the first of equals. Throws Error(invalid_argument) when there are none.
+  // Returns the index of the cheapest; the first among equals. Throws Error(invalid_argument) if `all` is
+  // empty.
   std::size_t best(std::span<const Metrics> all, const Metrics& reference) const;
 
-  // What a contest compares: cost(), but of energy_within the energy alone, because which candidates are fast
-  // enough is known when all rounds are over.
+  // The cost that a contest compares: cost(), except that energy_within counts the energy alone, because
+  // which candidates are fast enough is known only after the last round.
   double contest_cost(const Metrics& metrics, const Metrics& reference) const;
-  // The longest time that may win where the fastest of the same contest takes `fastest_s`.
+  // Returns the longest time that may win if the fastest of the same contest takes `fastest_s`.
   double slowest_s(double fastest_s) const;
 
  private:

@@ -1,4 +1,4 @@
-// Follows a path link by link, with the folder of each link held open.
+// Follows a path link by link and holds the folder of each link open.
 #include "core/output_place.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ int number_of(const std::string& text) {
   return number < most_descriptor ? number : -1;
 }
 
-// By the names that systems without /proc or without these links in /dev have in their scripts, too.
+// Recognises names that scripts use even on systems without /proc or without these links in /dev.
 int descriptor_by_name(const fs::path& path) {
   if (std::find(path.begin(), path.end(), "..") != path.end()) return -1;
   const std::string text = path.lexically_normal().string();
@@ -49,7 +49,7 @@ int descriptor_by_name(const fs::path& path) {
   return -1;
 }
 
-// A name in this process's folder of descriptors, however it was reached.
+// Returns the number if `name` is an entry of this process's folder of descriptors, however it was reached.
 int descriptor_in(int folder, const std::string& name) {
   struct stat own {
   }, there{};
@@ -58,7 +58,8 @@ int descriptor_in(int folder, const std::string& name) {
   return is_own ? number_of(name) : -1;
 }
 
-// The descriptor itself and not its file opened anew, which would write over what others have written.
+// Takes the descriptor itself instead of opening its file anew, which would overwrite what others have
+// written.
 void take_descriptor(const OutputName& name, int number, OutputPlace& place) {
   const int flags = ::fcntl(number, F_GETFL);
   if (flags < 0) name.fail(fmt::format("is descriptor {}, which cannot be written to", number), errno);
@@ -78,7 +79,8 @@ std::string target_of(int folder, const std::string& link) {
   return length < 0 ? "" : std::string(text.data(), std::size_t(length));
 }
 
-// Links of /proc are no paths: what they show may be another file by now, or another process's pipe.
+// Links of /proc are not paths: the file that they show may by now be another file, or another process's
+// pipe.
 bool is_of_proc(int folder) {
   struct statfs system {};
   return ::fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
@@ -90,7 +92,7 @@ bool is_of_proc(int folder) {
       error);
 }
 
-// The folder that the path names and the name in it; nothing is known of what stands there.
+// Opens the folder of the path and keeps the last name; whether a file exists there is not checked.
 void enter_folder(const OutputName& name, const fs::path& at, OutputPlace& place) {
   place.path = at.string();
   place.name = at.filename().string();

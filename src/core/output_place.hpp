@@ -1,6 +1,6 @@
-// Where an output goes, found once before it is written: a name in an open folder, or an open descriptor such
-// as /dev/fd/3. Links are followed here by the rules that the kernel has for folders where everybody may put
-// files, whatever this kernel is set to. Nothing is written; new_file.hpp does that.
+// Resolves where an output goes before it is written: a name in an open folder, or an open descriptor such as
+// /dev/fd/3. Links are followed by the kernel's rules for folders that everybody may write to, however this
+// kernel is configured. Nothing is written here; new_file.hpp does that.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ class Descriptor {
   int number_;
 };
 
-// What messages call an output. Wrong paths are wrong use, or failed jobs where the path comes from
-// elsewhere.
+// The name of an output in messages. A wrong path is an invalid argument, or a failed job if the path comes
+// from elsewhere.
 struct OutputName {
   std::string argument, path;
   ErrorCode wrong_path = ErrorCode::invalid_argument;
@@ -39,24 +39,24 @@ struct OutputName {
 };
 
 struct OutputPlace {
-  Descriptor folder;                  // open, so that what is renamed above it changes nothing
+  Descriptor folder;                  // open, so that renaming a folder above it changes nothing
   std::string name;                   // in that folder
   std::string path;                   // of the file itself, for messages and for readers
-  bool is_link = false;               // whether a link to it was named
-  std::optional<struct stat> status;  // of what stands there
-  Descriptor stream;                  // open for writing, where a descriptor was named
+  bool is_link = false;               // true if the caller named a link to it
+  std::optional<struct stat> status;  // of the existing entry, if any
+  Descriptor stream;                  // open for writing if a descriptor was named
   int number = -1;                    // of that descriptor
 };
 
-// Whether both are of one file.
+// True if both belong to one file.
 bool is_same(const struct stat& x, const struct stat& y);
 
-// As the kernel's protected_symlinks, protected_regular and protected_fifos: in a sticky folder that
-// everybody can write to, only what belongs to this user or to the folder's owner is followed and written.
-// Throws Error(io).
+// Applies the rules of the kernel's protected_symlinks, protected_regular and protected_fifos: in a sticky
+// folder that everybody can write to, only entries of this user or of the folder's owner are followed and
+// written. Throws Error(io).
 void refuse_foreign(const OutputName& name, const OutputPlace& place, const struct stat& entry);
 
-// Throws Error naming the output where the path leads to nothing that can be written.
+// Throws Error naming the output if the path cannot be written.
 OutputPlace find_output_place(const OutputName& name);
 
 }  // namespace tilewright

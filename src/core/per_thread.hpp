@@ -1,6 +1,6 @@
-// An object of each thread, made when the thread first asks for it and gone when the thread ends. Where there
-// is no memory it says so; of a thread_local with a destructor the C library ends the process then. The main
-// thread's lasts as long as the process.
+// An object per thread, made when the thread first asks for it and destroyed when the thread ends. Without
+// memory own() throws, whereas the C library ends the process for a thread_local with a destructor. The main
+// thread's object lasts as long as the process.
 #pragma once
 
 #include <pthread.h>
@@ -13,17 +13,17 @@
 
 namespace tilewright {
 
-// One for each T and Tag.
+// There is one object per thread for each T and Tag.
 template <class T, class Tag = T>
 class PerThread {
  public:
-  // Throws std::bad_alloc, and what T's constructor throws.
+  // Throws std::bad_alloc and the exceptions of T's constructor.
   static T& own() {
     if (own_ == nullptr) [[unlikely]]
       make();
     return *own_;
   }
-  // Whether the calling thread is past it.
+  // True if the calling thread's object has been destroyed.
   static bool has_ended() { return has_ended_; }
 
  private:
@@ -32,7 +32,7 @@ class PerThread {
     if (pthread_setspecific(key(), made.get()) == ENOMEM) throw std::bad_alloc();
     own_ = made.release();
   }
-  // A process that has used up its keys keeps the object.
+  // If the process has no keys left, the object is never destroyed.
   static pthread_key_t key() {
     static constinit std::atomic<std::int64_t> known{-1};
     std::int64_t key = known.load();

@@ -1,6 +1,6 @@
-// What can be said of a GemmProblem without running it: its work, its bytes, its place in memory and its
-// levels. Sizes from outside may be absurd, and a plan refuses them later: here nothing may wrap. Whether a
-// problem is valid and what runs it belongs to gemm/plan.
+// Properties of a GemmProblem that need no run: its work, its bytes, its place in memory and its levels.
+// Sizes from outside may be absurd, and plans refuse them later, so nothing here may wrap. Validation and the
+// choice of an implementation belong to gemm/plan.
 #include "core/problem.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ double inner_count(const GemmProblem& p, const Shape& s) {
   return around == 0 ? 0 : double(s.count) / around;
 }
 
-// Those that lie in memory: levels with stride 0 hold one for all their problems.
+// Returns the number of distinct matrices in memory: a level with stride 0 has one for all its parts.
 double matrix_count(const GemmProblem& p, const Shape& s) {
   if (p.layout != Layout::strided || p.batch_count == 0) return double(s.count);
   return (s.stride == 0 ? 1 : inner_count(p, s)) * (s.outer == 0 ? 1 : double(p.outer_count)) *

@@ -38,12 +38,12 @@ struct FieldList<GemmProblem> {
       field("sums", &P::sums), field("run", &P::run));
 };
 
-// Whether elements of many problems lie side by side.
+// True if elements of many problems lie side by side.
 constexpr bool is_interleaved(Layout layout) {
   return layout == Layout::interleaved || layout == Layout::block_interleaved;
 }
 
-// One level of a strided batch: `count` parts, so many elements apart in each operand.
+// One level of a strided batch: `count` parts, and the distance in elements between them for each operand.
 struct BatchLevel {
   std::int64_t count = 1;
   std::int64_t a = 0, b = 0, c = 0;
@@ -52,21 +52,23 @@ struct BatchLevel {
 };
 inline constexpr std::size_t most_batch_levels = 3;
 
-// From the innermost on; what a problem does not have is a level of one part. The counts must be valid.
+// Returns the levels from the innermost outwards; absent levels have one part. The counts must be valid.
 std::array<BatchLevel, most_batch_levels> batch_levels(const GemmProblem& problem);
 void set_batch_levels(GemmProblem& problem, const std::array<BatchLevel, most_batch_levels>& levels);
 
-// The count of an outer level (1 or 2) and the strides with which its parts lie one behind the other.
+// Returns the count of an outer level (1 or 2) and the strides with which its parts follow one another
+// densely.
 BatchLevel usual_level(const GemmProblem& problem, std::size_t level);
 
-// Whether there is more than one level; a valid problem of another layout has one.
+// True if there is more than one level; a valid problem of another layout has one.
 inline bool has_levels(const GemmProblem& p) { return p.outer_count != 1 || p.outermost_count != 1; }
 
-// The same problems in the same order, in as few levels as can say it: a level that goes on where the one
-// within it ends is one with it. The problem must be valid.
+// Returns the same problems in the same order with as few levels as possible: two levels merge if the outer
+// one continues where the inner one ends. The problem must be valid.
 GemmProblem with_joined_levels(const GemmProblem& problem);
 
-// With the innermost level for its only one, as if all problems lay in it: what kernels are made for.
+// Returns the problem with the innermost level alone, as if it held all problems; kernels are made for this
+// form.
 GemmProblem without_levels(GemmProblem problem);
 
 // Classifies a factor as kernels do.
@@ -76,13 +78,13 @@ constexpr Scalar scalar_class(const T& value) {
   return value == T(1) ? Scalar::one : Scalar::general;
 }
 
-// How many products of the batch go into one C, about.
+// Returns roughly how many products of the batch are added up in one C.
 constexpr std::int64_t products_per_c(const GemmProblem& p) {
   if (p.sums == Sums::batch_reduce) return p.batch_count;
   return p.sums == Sums::stack ? p.run : 1;
 }
 
-// How many C such a batch has.
+// Returns how many C matrices the batch has.
 constexpr std::int64_t count_of_c(const GemmProblem& p) {
   if (p.sums == Sums::batch_reduce) return 1;
   return p.sums == Sums::none || p.batch_count <= 0 || p.run <= 1 ? p.batch_count
@@ -99,18 +101,18 @@ struct VariableSizes {
   const std::int64_t* ldc = nullptr;
 };
 
-// How the arrays of a pointer batch whose sums are formed on a GPU name their matrices.
+// The lists through which a GPU finds the matrices of a pointer batch whose products are summed.
 struct ProductLists {
-  // What entries count elements from; null where they are addresses. Of a batch that is reduced into one C
-  // that is `c` itself, if it is not null.
+  // Bases for the entries: an entry is an offset in elements from its base, or an address if the base is
+  // null. In a batch-reduce, `c` is the one C itself unless null.
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
   std::int64_t step = 1;    // entries from one product to the next
-  std::int64_t count = -1;  // products, whatever the plan's problem says; -1: as it says
+  std::int64_t count = -1;  // products; -1: as in the plan's problem
 };
 
-// The operands of one call of a batch, types erased. For a pointer batch a, b and c are arrays of
+// The operands of one call of a batch, with types erased. For a pointer batch a, b and c are arrays of
 // pointers to matrices; otherwise they are the base addresses. alpha and beta point at values of the
 // problem's dtype; a scalar stride of 0 means one value for all problems, 1 a value per problem (alpha[p *
 // alpha_stride]).
@@ -122,10 +124,10 @@ struct Operands {
   const void* beta = nullptr;
   std::int64_t alpha_stride = 0;
   std::int64_t beta_stride = 0;
-  void* stream = nullptr;  // of the GPU that the operands lie on
-  // Of operands on a GPU, all in its memory.
+  void* stream = nullptr;  // of the GPU that holds the operands
+  // The following are for operands on a GPU; all arrays lie in its memory.
   VariableSizes sizes = {};    // of a variable batch
-  ProductLists lists = {};     // of sums
+  ProductLists lists = {};     // of a batch with sums
   int* info = nullptr;         // cleared; receives the codes of bad problems that only the device can see
   std::int64_t info_step = 1;  // 0: one code for all
 };
@@ -133,12 +135,13 @@ struct Operands {
 // "nn", "tc", ...
 std::string op_pair(const GemmProblem& problem);
 
-// True when the whole batch of operand X is one contiguous run of elements (packed columns, packed problems).
+// True if the whole batch of operand X is one contiguous run of elements (packed columns, packed problems).
 bool contiguous_a(const GemmProblem& problem);
 bool contiguous_b(const GemmProblem& problem);
 bool contiguous_c(const GemmProblem& problem);
 
-// Bytes of the operands as they lie in memory (leading dimensions included); what residency is judged by.
+// Bytes of the operands as they lie in memory, leading dimensions included; cache residency is judged by
+// this.
 double footprint_bytes(const GemmProblem& problem);
 
 }  // namespace tilewright

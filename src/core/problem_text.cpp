@@ -1,5 +1,5 @@
-// The canonical text of a GemmProblem, family:dtype:ops:sizes[:layout][:key=value]..., written and read. It
-// checks the grammar only; a readable problem may still be one that no plan accepts.
+// Writes and reads the canonical text of a GemmProblem, family:dtype:ops:sizes[:layout][:key=value]... It
+// checks the grammar only; plans may still refuse a problem that can be read.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -46,11 +46,11 @@ constexpr std::array all_keys = [] {
 constexpr std::array size_keys{IntegerKey{"m", &GemmProblem::m}, IntegerKey{"n", &GemmProblem::n},
                                IntegerKey{"k", &GemmProblem::k}};
 
-// What the text begins with.
+// The first word of the text.
 struct FamilyName {
   const char* name;
   Sums sums;
-  Layout layout;  // where the text names none
+  Layout layout;  // the default layout
 };
 constexpr std::array family_names{FamilyName{"gemm", Sums::none, Layout::single},
                                   FamilyName{"gemm_batched", Sums::none, Layout::strided},
@@ -66,8 +66,8 @@ const FamilyName& family_of(const GemmProblem& p) {
 
 bool is_of_strided(std::string_view key) { return key.starts_with("stride_") || key.starts_with("outer"); }
 
-// Blocks are of interleaved batches, strides and levels of strided ones (sums have one level, and the one C
-// no stride), runs of stacks; the other keys are everyone's.
+// True if the key applies to the problem: blocks to interleaved batches, strides and levels to strided ones
+// (sums have one level, and their one C no stride), runs to stacks, the other keys to all problems.
 bool has_meaning(const IntegerKey& key, const GemmProblem& p) {
   const std::string_view name = key.name;
   if (name == "block") return p.layout == Layout::interleaved || p.layout == Layout::block_interleaved;
@@ -76,8 +76,7 @@ bool has_meaning(const IntegerKey& key, const GemmProblem& p) {
   return p.layout == Layout::strided || !is_of_strided(name);
 }
 
-// What a stride of an outer level is where it is not given, which depends on the levels within; nothing for
-// other keys.
+// Returns the default stride of an outer level, which depends on the levels within; nothing for other keys.
 std::optional<std::int64_t> usual_level_stride(const IntegerKey& key, const GemmProblem& problem) {
   using P = GemmProblem;
   const auto of = [&](std::size_t level, auto a, auto b, auto c) -> std::optional<std::int64_t> {
@@ -240,8 +239,8 @@ class Parser {
     return read_enum<Scalar>(value, "scalar class");
   }
 
-  // Leading dimensions first, then the strides and the block whose defaults depend on them, then levels from
-  // within.
+  // Fills in defaults in the order of their dependencies: leading dimensions, then strides and block, then
+  // the levels from the innermost outwards.
   GemmProblem resolve() {
     GemmProblem given = problem_;
     for (std::size_t i = 0; i < integer_keys.size(); ++i) {

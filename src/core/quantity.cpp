@@ -1,4 +1,4 @@
-// Nothing but what is documented is taken.
+// Accepts the documented forms only.
 #include "core/quantity.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::optional<std::int64_t> bytes_from_text(const std::string& text) {
                                                                  {"GiB", kibi * kibi * kibi},
                                                                  {"MB", 1e6},
                                                                  {"GB", 1e9}}};
-  double value = 0;  // with a point, whatever the host's locale
+  double value = 0;  // with a decimal point, whatever the host's locale
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error != std::errc()) return std::nullopt;

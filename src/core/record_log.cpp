@@ -1,4 +1,4 @@
-// Merging runs into a record: read under a lock, replaced by renaming a new file over the old.
+// Merges runs into a record: read under a lock, replaced by renaming a new file over the old.
 #include "core/record_log.hpp"
 
 #include <fcntl.h>
@@ -28,8 +28,8 @@ namespace {
 
 OutputName name_of(const std::string& path) { return {"record", path, ErrorCode::io}; }
 
-// Holds the lock on the file that bears the name now. A writer that waited may hold a file that was replaced
-// meanwhile; it must then take the lock on the new one.
+// Holds the lock on the file that has the name now. A writer that waited may hold a file that was replaced
+// meanwhile; it must then lock the new one.
 class Lock {
  public:
   Lock(const std::string& path, std::chrono::milliseconds wait) {
@@ -39,8 +39,8 @@ class Lock {
       if (!lock_file(file_->open_itself(O_RDWR), wait)) throw RecordLocked(path);
     } while (!file_->is_in_place());
   }
-  // Where nothing was put into a file that was made to be locked, none stays. Whoever waits for it looks for
-  // the file of that name anew.
+  // Removes a file that was made only to be locked and got no contents. Writers that wait for it open the
+  // file of that name anew.
   ~Lock() {
     if (!is_done_) file_->remove_if_made();
   }
@@ -56,7 +56,7 @@ class Lock {
   bool is_done_ = false;
 };
 
-// The problem without its residency, which has a key of its own, and that.
+// The problem without its residency, and the residency as a key of its own.
 struct Key {
   std::string problem, residency;
   explicit Key(const GemmProblem& problem_of_run) : residency(to_string(problem_of_run.residency)) {
@@ -74,7 +74,7 @@ void check_sums(std::int64_t count, double seconds) {
     refuse_argument("seconds", fmt::format("seconds = {} must be finite and not negative", seconds));
 }
 
-// A file's lines as they are, so that what other versions add to them stays.
+// The lines of a file, kept as they are, so that additions of other versions survive.
 class Lines {
  public:
   explicit Lines(const std::string& path) {
@@ -103,12 +103,12 @@ class Lines {
       lines_.push_back(
           {{"problem", key.problem}, {"count", 0}, {"seconds", 0.0}, {"residency", key.residency}});
     nlohmann::json& line = lines_[place->second];
-    // A sum that cannot be written would make the file unreadable: it stays at the largest that can.
+    // A sum that JSON cannot hold would make the file unreadable, so it saturates.
     line["count"] = saturating_sum(line["count"].get<std::int64_t>(), runs.count);
     line["seconds"] = saturating_sum(line["seconds"].get<double>(), runs.seconds);
   }
 
-  // Those that took longest where there are more than a file keeps, in their order.
+  // Returns the lines in their order; if there are more than a file keeps, those that took longest.
   std::string text() {
     if (lines_.size() > most_recorded) {
       std::vector<double> seconds;

@@ -1,4 +1,4 @@
-// Refusing an argument: the one error that most checks end with.
+// Throws the error that most argument checks end with.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tilewright {
 
-// `message` names the argument and its value; `problem` is the number of the batch's problem at fault.
+// `message` names the argument and its value; `problem` is the index of the offending problem of the batch.
 [[noreturn]] inline void refuse_argument(const std::string& argument, const std::string& message,
                                          std::int64_t problem = -1) {
   throw Error(ErrorCode::invalid_argument, argument, message, problem);
 }
 
-// Of sizes and counts: what is wrong with a negative one, else nothing.
+// Returns the reason why a size or count is invalid if it is negative, else nothing.
 inline std::optional<std::string> negative_reason(const char* argument, std::int64_t value) {
   if (value >= 0) return {};
   return std::string(argument) + " = " + std::to_string(value) + " is negative";
@@ -24,7 +24,7 @@ inline void refuse_negative(const char* argument, std::int64_t value) {
   if (auto reason = negative_reason(argument, value)) refuse_argument(argument, *reason);
 }
 
-// The same of what no enumerator stands for, as it comes from a cast; `last` is the last of them.
+// The same for a value that is not an enumerator, as a cast may make it; `last` is the last valid one.
 template <class Enum>
 std::optional<std::string> unnamed_reason(const char* argument, Enum value, Enum last) {
   if (value <= last) return {};

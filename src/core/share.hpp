@@ -1,5 +1,5 @@
-// Where the files lie that are shipped with the library: wisdom and the sources of kernels. What is in them
-// is the reader's business.
+// Finds the files that are shipped with the library: wisdom and the sources of kernels. Their readers judge
+// the contents.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tilewright {
 
-// The folder that holds `part`/ (wisdom, kernel) of what is shipped; empty where none is installed.
+// Returns the folder that holds the shipped `part`/ (wisdom, kernel); empty if none is installed.
 std::string share_folder(const Environment& environment, const std::string& part);
 
-// Why sources in that folder must not be compiled into this process: somebody else than root, this user and
-// the owner of this code could have written them. "" where nobody could.
+// Returns why sources in that folder must not be compiled into this process: a user other than root, this
+// user and the owner of this code could have written them. "" if they can be trusted.
 std::string share_distrust(const std::string& folder);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// The words of a triangular solve, as BLAS xTRSM has them: op(A) X = B or X op(A) = B with A a triangle. They
-// say nothing of who solves.
+// The vocabulary of a triangular solve as in BLAS xTRSM: op(A) X = B or X op(A) = B with a triangular A. The
+// implementation is chosen elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tilewright {
 
-enum class Side : std::uint8_t { left, right };  // where A stands beside X
+enum class Side : std::uint8_t { left, right };  // the side of X on which A stands
 enum class Uplo : std::uint8_t { lower, upper };
-enum class Diag : std::uint8_t { non_unit, unit };  // unit: its diagonal is 1 and is not read
+enum class Diag : std::uint8_t { non_unit, unit };  // unit: the diagonal is 1 and is not read
 
 struct Triangle {
   Side side = Side::left;
@@ -18,7 +18,7 @@ struct Triangle {
   Op op = Op::none;
   Diag diag = Diag::non_unit;
 
-  // Of op(A): what the order of solving depends on.
+  // True if op(A) is lower triangular, which decides the order of the substitution.
   bool is_lower() const { return (uplo == Uplo::lower) == (op == Op::none); }
 };
 

@@ -1,4 +1,4 @@
-// Goes along a path as the system does, through every link, and looks at each step before the next.
+// Walks along a path as the system does, through every link, and checks each step before the next.
 #include "core/trust.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Many systems give each user a group of the same number and let it write.
+// Many systems give each user a group of the same number and make files writable for it.
 bool is_own_group(const struct stat& status) {
   return status.st_gid == getegid() && status.st_gid == geteuid();
 }
@@ -23,8 +23,8 @@ std::string fault_of(const fs::path& at, const struct stat& status, bool is_last
   const uid_t owner = status.st_uid;
   if (owner != 0 && owner != geteuid() && std::find(trusted.begin(), trusted.end(), owner) == trusted.end())
     return fmt::format("'{}' belongs to user {}", at.string(), owner);
-  if (S_ISLNK(status.st_mode)) return "";  // its mode means nothing
-  // In a sticky folder such as /tmp nobody renames what is another's.
+  if (S_ISLNK(status.st_mode)) return "";  // the mode of a link means nothing
+  // In a sticky folder such as /tmp nobody can rename other users' files.
   const bool keeps_names = !is_last && S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
   const bool group = (status.st_mode & S_IWGRP) != 0 && status.st_gid != 0 && !is_own_group(status);
   const bool others = (status.st_mode & S_IWOTH) != 0;
@@ -33,7 +33,7 @@ std::string fault_of(const fs::path& at, const struct stat& status, bool is_last
                      status.st_mode & 07777);
 }
 
-// Where a walk is, always without links, and what is left of the way.
+// The state of a walk: the resolved path so far, always without links, and the names still to come.
 class Walk {
  public:
   Walk(const fs::path& path, const std::vector<uid_t>& trusted, IfMissing if_missing)
@@ -41,7 +41,7 @@ class Walk {
     add(path);
   }
 
-  // "" or the first fault.
+  // Returns "" or the first fault.
   std::string fault() {
     std::string fault = look("/");
     while (fault.empty() && !left_.empty()) {
@@ -66,7 +66,7 @@ class Walk {
     struct stat status {};
     if (::lstat(next.c_str(), &status) != 0) {
       left_.clear();
-      // In a sticky folder, too, others can make what does not exist.
+      // Others can create a missing entry even in a sticky folder.
       struct stat above {};
       if (::lstat(at_.c_str(), &above) != 0) return "";
       return fault_of(at_, above, if_missing_ == IfMissing::opened, trusted_);
@@ -76,7 +76,7 @@ class Walk {
       at_ = next;
       return "";
     }
-    constexpr int most_links = 40;  // as many as the system itself follows
+    constexpr int most_links = 40;  // the system's own limit
     std::error_code error;
     const fs::path target = fs::read_symlink(next, error);
     if (error || ++links_ > most_links)
@@ -88,7 +88,7 @@ class Walk {
   const std::vector<uid_t>& trusted_;
   IfMissing if_missing_;
   fs::path at_ = "/";
-  std::vector<fs::path> left_;  // the next one last
+  std::vector<fs::path> left_;  // names still to come, the next one last
   int links_ = 0;
 };
 

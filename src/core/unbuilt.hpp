@@ -1,5 +1,6 @@
-// What the grammar of problems names and this version does not build: families of factorizations, emulated
-// products, fixed bits. Readers of problems refuse it with that reason, and not as a misspelt word.
+// Refuses problems that the grammar names and this version does not implement: families of factorizations,
+// emulated products, fixed bits. Readers of problems report them with that reason instead of as misspelt
+// words.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ inline constexpr std::array unbuilt_keys{
     UnbuiltPart{"error_budget=", "products by emulated arithmetic"},
     UnbuiltPart{"bits=fixed", "results with the same bits on every machine"}};
 
-// Throws Error(unsupported) where the text of a problem asks for one of them.
+// Throws Error(unsupported) if the text of a problem asks for one of them.
 inline void refuse_unbuilt(std::string_view problem) {
   const auto refuse = [&](std::string_view part, std::string_view what) {
     throw Error(ErrorCode::unsupported, "problem",

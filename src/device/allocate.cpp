@@ -1,4 +1,4 @@
-// BatchBuffer: maps one block, asks for its pages on the right nodes and touches them from the threads that
+// BatchBuffer: maps one block, requests its pages on the right nodes and touches them from the threads that
 // will use them. Which problems belong to which node and thread is decided in numa.cpp.
 #include "tilewright/allocate.hpp"
 
@@ -18,20 +18,19 @@
 namespace tilewright {
 namespace {
 
-// Shares of nodes end at multiples of this many problems, so that no kernel call straddles two nodes for a
-// few of them.
+// Shares of nodes end at multiples of this many problems, so that hardly any kernel call straddles two nodes.
 constexpr std::int64_t problems_per_border = 64;
 // Smaller blocks would only waste memory on huge pages.
 constexpr std::int64_t huge_page_bytes = 2 << 20;
 
 std::int64_t page_bytes() { return sysconf(_SC_PAGESIZE); }
 
-// The end of a run in whole pages: the border page belongs to the earlier run.
+// Rounds the end of a run to whole pages: the border page belongs to the earlier run.
 std::int64_t page_border(std::int64_t bytes) {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-// Asks for nodes before any page exists; "" or the first refusal.
+// Binds pages to nodes before any page exists. Returns "" or the first refusal.
 std::string bind_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_problem,
                        std::int64_t batch_count, Placement placement) {
   const auto& nodes = numa_nodes();
@@ -51,14 +50,14 @@ std::string bind_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes
   return note;
 }
 
-// Makes the pages exist, each touched by the thread that will work on it, where that does not come late.
+// Creates the pages: each is touched by the thread that will work on it, unless that thread comes late.
 void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_problem,
                  std::int64_t batch_count, Placement placement, int threads) {
   const auto ranges = thread_ranges(batch_count, placement == Placement::per_node ? problems_per_border : 1,
                                     threads, placement);
   const std::int64_t page = page_bytes();
   run_team(threads, [&](int thread, int team) {
-    // The region may get fewer threads than asked for: those there are take the others' ranges too.
+    // The team may have fewer threads than requested; then they take the ranges of the missing threads too.
     for (const ThreadRange& range : ranges) {
       if (range.thread % team != thread) continue;
       const std::int64_t end =
@@ -102,7 +101,7 @@ BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_co
   buffer.bytes_ = bytes;
   buffer.mapped_bytes_ = mapped;
   if (bytes >= huge_page_bytes)
-    madvise(data, static_cast<std::size_t>(mapped), MADV_HUGEPAGE);  // advice: may fail
+    madvise(data, static_cast<std::size_t>(mapped), MADV_HUGEPAGE);  // advice only: may fail
   buffer.note_ = bind_pages(static_cast<char*>(data), mapped, bytes_per_problem, batch_count, placement);
   touch_pages(static_cast<char*>(data), mapped, bytes_per_problem, batch_count, placement, threads);
   return buffer;

@@ -1,4 +1,4 @@
-// Pinned memory by the driver of the first GPU that is of use, for all of them.
+// Pins memory through the driver of the first usable GPU, for all GPUs.
 #include <fmt/format.h>
 
 #include "tilewright/allocate.hpp"
@@ -25,7 +25,7 @@ std::unique_ptr<Gpu> first_gpu() {
   return std::make_unique<Gpu>(0);
 }
 
-// The GPU outlives what was pinned with it.
+// Keeps the GPU alive as long as the memory that was pinned through it.
 template <class Memory>
 struct Held {
   std::unique_ptr<Gpu> gpu;

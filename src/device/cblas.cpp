@@ -1,5 +1,5 @@
-// Opens a CBLAS with dlopen so that the library itself depends on none, and RTLD_LOCAL so that its symbols
-// never meet those of a BLAS that the program is linked with.
+// Opens a CBLAS with dlopen, so that the library itself depends on none, and with RTLD_LOCAL, so that its
+// symbols never conflict with those of a BLAS that the program is linked with.
 #include "device/cblas.hpp"
 
 #include <dlfcn.h>
@@ -64,11 +64,11 @@ CblasLibrary::~CblasLibrary() {
 
 bool CblasLibrary::open(const std::string& path) {
   if (std::error_code error; path.find('/') != std::string::npos && std::filesystem::is_fifo(path, error)) {
-    error_ = "the CBLAS library '" + path + "' is a pipe";  // it would keep the loader
+    error_ = "the CBLAS library '" + path + "' is a pipe";  // the loader would block on it
     return false;
   }
-  // A bare name is the loader's to find.
-  // What the program has loaded runs here already, whoever could write it.
+  // The loader searches for a bare name. A library that the program has loaded already needs no check of who
+  // could have written it.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (const std::string why =
           handle != nullptr || path.find('/') == std::string::npos ? "" : why_not_trusted(path);
@@ -116,8 +116,8 @@ bool CblasLibrary::find_gemm() {
   return true;
 }
 
-// An ILP64 library need not say so in its symbols. It takes the length below for negative and adds up
-// nothing, where one of 32-bit integers sees its lower half, which is 1.
+// Probes the width of integers, since an ILP64 library need not say so in its symbols. It takes the length
+// below for negative and returns 0, whereas a library of 32-bit integers sees the lower half, which is 1.
 void CblasLibrary::find_width() {
   const auto sum =
       reinterpret_cast<double (*)(std::int64_t, const double*, std::int64_t)>(find("cblas_dasum"));
@@ -168,7 +168,7 @@ void CblasLibrary::find_factorization() {
 
 std::string CblasLibrary::version() const {
   if (handle_ == nullptr) return "";
-  // OpenBLAS: "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."; MKL fills the buffer that it is given.
+  // OpenBLAS returns "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."; MKL fills the buffer that it is given.
   if (const auto config = reinterpret_cast<const char* (*)()>(find("openblas_get_config"))) {
     const std::string text = config();
     return text.substr(0, text.find(' ', text.find(' ') + 1));
@@ -183,7 +183,7 @@ std::string CblasLibrary::version() const {
 
 namespace {
 
-// Of the libraries whose count is everybody's; in practice one is open.
+// Guards the thread count of libraries that have one count for all callers; in practice one is open.
 constinit Mutex whole_mutex;
 int whole_users = 0, whole_before = 0;
 
@@ -215,7 +215,8 @@ void CblasLibrary::reset_threads(int before) const {
 
 namespace {
 
-// Of libraries for one caller, whose memory a call leaves in disorder until it returns: fork waits for that.
+// Serialises calls of libraries that support one caller only. A call leaves their memory in disorder until it
+// returns, so fork waits for it.
 constinit Mutex one_caller;
 
 // Real scalars are passed by value, complex ones by address.
@@ -229,7 +230,7 @@ ScalarArgument<T> argument(const T& value) {
     return value;
 }
 
-// f(Int()) with the integer type of the library.
+// Calls f(Int()) with the integer type of the library.
 template <class F>
 auto with_integer(bool wide, F&& f) {
   return wide ? f(std::int64_t()) : f(int());
@@ -237,8 +238,9 @@ auto with_integer(bool wide, F&& f) {
 
 }  // namespace
 
-// OpenBLAS asks for ever, or ends the process, where it gets no memory for the buffer that a thread within a
-// call has, 32 to 128 MiB, and keeps: the first call of a thread is made where there is more than it needs.
+// If OpenBLAS gets no memory for the buffer of a thread, 32 to 128 MiB, it retries for ever or ends the
+// process. It allocates the buffer in the thread's first call and keeps it, so this checks before that call
+// that more memory than needed is available.
 void require_room() {
   constexpr std::size_t more_than_needed = std::size_t(160) << 20;
   thread_local constinit bool had_room = false;
@@ -247,8 +249,8 @@ void require_room() {
   had_room = true;
 }
 
-// OpenBLAS ends its threads before fork and waits for them; those at work for another caller miss that they
-// should end, and fork never returns.
+// OpenBLAS ends its threads before fork and waits for them; threads at work for another caller miss the
+// signal to end, and fork never returns.
 class CblasLibrary::Call {
  public:
   explicit Call(const CblasLibrary& library) : has_threads_(library.has_threads_) {
@@ -299,7 +301,7 @@ void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const
 
 namespace {
 
-// By LAPACKE's routine without a check for NaN, or by Fortran's.
+// Uses LAPACKE's routine without a check for NaN, or the Fortran routine.
 template <class Int, class T>
 Int factor(void* work_getrf, void* fortran_getrf, Int m, Int n, T* a, Int lda, Int* pivots) {
   if (work_getrf != nullptr)

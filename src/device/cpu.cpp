@@ -1,5 +1,5 @@
-// Asks the processor (CPUID, XCR0) and the operating system (sysfs, affinity) what this machine is. It
-// decides nothing: which kernels run where belongs to the Context.
+// Queries the processor (CPUID, XCR0) and the operating system (sysfs, affinity). It decides nothing: the
+// Context chooses the kernels.
 #include "device/cpu.hpp"
 
 #include <sched.h>
@@ -25,7 +25,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// "32K", "2048K", "105M" as sysfs writes cache sizes.
+// Parses "32K", "2048K", "105M" as sysfs writes cache sizes.
 std::int64_t size_from_sysfs(const std::string& text) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return 0;
   std::size_t end = 0;
@@ -55,7 +55,7 @@ int count_list(const std::string& text) {
 }
 
 struct Affinity {
-  int first = 0;  // one processor of the set, whose caches stand for all
+  int first = 0;  // one processor of the set; its caches stand for all
   int count = 1;
 };
 
@@ -107,7 +107,8 @@ Registers cpuid(unsigned leaf, unsigned subleaf = 0) {
   return r;
 }
 
-// Which register states the operating system saves (XCR0). Written out because _xgetbv needs -mxsave.
+// Returns the register states that the operating system saves (XCR0). Written out because _xgetbv needs
+// -mxsave.
 std::uint64_t enabled_states() {
   std::uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

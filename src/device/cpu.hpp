@@ -1,4 +1,4 @@
-// The CPU: which instruction sets processor and operating system allow, its name, cores and caches.
+// The CPU: its name, cores and caches, and the instruction sets that processor and operating system support.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@ namespace tilewright {
 
 struct CpuInfo {
   std::string model;  // the brand, e.g. "Intel(R) Xeon(R) Processor"
-  // What is learned here is kept under this name: the brand and, where that has no number to tell one
-  // generation from another, " (family 6, model 143, stepping 8)".
+  // The key of tuning results of this CPU: the brand and, if that has no number to tell one generation from
+  // another, " (family 6, model 143, stepping 8)".
   std::string device;
   bool avx2_fma = false;       // AVX2 and FMA, with YMM state enabled by the operating system (XCR0)
   bool avx512 = false;         // AVX-512 F, DQ, VL, BW, with ZMM and mask state enabled
-  int cores = 1;               // that this process may run on
+  int cores = 1;               // cores that this process may run on
   std::int64_t l1d_bytes = 0;  // per core; 0 = unknown
   std::int64_t l2_bytes = 0;
-  std::int64_t l3_bytes = 0;  // as one core sees it
+  std::int64_t l3_bytes = 0;  // as seen from one core
   int numa_nodes = 1;
 };
 const CpuInfo& cpu_info();  // read once; immutable afterwards
 
-// The name for a brand and the processor's signature (CPUID leaf 1, eax; 0 = unknown).
+// Returns the name for a brand and the processor's signature (CPUID leaf 1, eax; 0 = unknown).
 std::string device_name(const std::string& brand, std::uint32_t signature);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// RAPL through powercap: one counter of microjoules per package, which wraps at a value the kernel names.
-// Packages are added up, so that a job is charged for all of the machine's processors.
+// Reads RAPL through powercap: one counter of microjoules per package, which wraps at a value the kernel
+// names. Packages are added up, so that a job is charged for all of the machine's processors.
 #include "device/energy_meter.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ class Rapl : public EnergyMeter {
   std::vector<Package> packages_;
 };
 
-// The packages, or why there are none.
+// Returns the packages; fills `reason` if there are none.
 std::vector<Package> find_packages(const fs::path& powercap, std::string& reason) {
   std::vector<Package> packages;
   std::error_code error;
@@ -67,7 +67,7 @@ std::vector<Package> find_packages(const fs::path& powercap, std::string& reason
   reason = fmt::format("'{}' names no package", powercap.string());
   for (const fs::path entry : entries_of(powercap.string())) {
     const std::string name = entry.filename().string();
-    // intel-rapl:0 is a package, intel-rapl:0:1 a part of it that is counted already.
+    // intel-rapl:0 is a package; intel-rapl:0:1 is a part of it that is counted already.
     if (!name.starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
     Package package{entry / "energy_uj", 0, 0, 0};
     if (!read_number(package.counter, package.last) ||

@@ -1,7 +1,7 @@
 // Energy meters of the machine behind one interface, and the search for them. A meter that is absent or may
-// not be read is named with the reason; nothing here ever returns 0 joules in place of a reading. Each meter
-// says which part of the machine it covers: what a kernel takes is asked of the meter of where it runs, and
-// the readings of two meters are never added up unsaid.
+// not be read is reported with the reason; a missing reading is never returned as 0 joules. Each meter says
+// which part of the machine it covers. The energy of a kernel is read from the meter of the device that runs
+// it, and readings of two meters are never added without saying so.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace tilewright {
 struct EnergyCoverage {
   Location location = Location::host;
   std::string uuid{};  // of the GPU; "" for the CPU packages
-  int packages = 0;    // how many, for the CPU
+  int packages = 0;    // number of CPU packages; 0 for a GPU
 
   std::string text() const;  // "2 CPU packages", "GPU GPU-1234..."
 };
@@ -26,9 +26,10 @@ class EnergyMeter {
   virtual ~EnergyMeter() = default;
   virtual std::string name() const = 0;
   virtual EnergyCoverage covers() const = 0;
-  // Joules since some fixed moment; only differences mean anything. Throws Error(io) when a reading fails.
+  // Returns the joules since some fixed moment; only differences are meaningful. Throws Error(io) when a
+  // reading fails.
   virtual double joules() = 0;
-  // How long a stretch has to be for its difference to mean something: many updates of the counter.
+  // The shortest interval whose difference is meaningful: many updates of the counter.
   virtual double shortest_s() const = 0;
 };
 
@@ -36,17 +37,17 @@ struct EnergyMeters {
   std::vector<std::unique_ptr<EnergyMeter>> meters;
   std::vector<std::string> declined;  // "rapl: ..." for each kind that did not answer
 
-  // The reasons in one sentence, for whoever asked for energy in vain.
+  // Returns the reasons in one sentence, for callers that need energy.
   std::string why_none() const;
 
-  // The meter of where a problem runs: of the CPU packages for problems on the host, of the GPU `uuid` for
-  // those on the device. Null when none of them covers that.
+  // Returns the meter of the place where a problem runs: the CPU packages for problems on the host, the GPU
+  // `uuid` for those on the device. Null if no meter covers that place.
   EnergyMeter* meter_of(Location location, const std::string& uuid = "") const;
-  // The same, or Error(unsupported) naming the objective, the place and the reasons.
+  // Likewise, but throws Error(unsupported) naming the objective, the place and the reasons.
   EnergyMeter& required(const std::string& objective, Location location, const std::string& uuid = "") const;
 };
 
-// CPU packages through RAPL (the powercap tree under `sysfs`).
+// Finds the CPU packages through RAPL (the powercap tree under `sysfs`).
 EnergyMeters find_energy_meters(const std::string& sysfs = "/sys");
 
 }  // namespace tilewright

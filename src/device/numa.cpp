@@ -1,5 +1,5 @@
-// Reads nodes from hwloc, cuts batches along them and places pages. One topology of this machine is loaded
-// when first needed and never changed.
+// Reads nodes from hwloc, cuts batches along them and places pages. The topology of this machine is loaded
+// once, when first needed, and never changed.
 #include "device/numa.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,8 @@ struct Bitmap {
   Bitmap& operator=(const Bitmap&) = delete;
 };
 
-// hwloc ends the process where it runs out of memory halfway: it is asked where there is more than it needs.
+// hwloc ends the process if it runs out of memory halfway, so it is called with more memory available than it
+// needs.
 hwloc_topology_t read_topology() {
   constexpr std::size_t more_than_needed = std::size_t(4) << 20;
   ::operator delete(::operator new(more_than_needed));
@@ -54,11 +55,11 @@ struct Machine {
 
   Machine() {
     Bitmap usable;
-    // Where the affinity cannot be asked for, all cores of the topology count.
+    // If the affinity cannot be read, all cores of the topology count.
     if (hwloc_get_cpubind(topology, usable.set, HWLOC_CPUBIND_PROCESS) != 0)
       hwloc_bitmap_copy(usable.set, hwloc_topology_get_topology_cpuset(topology));
-    // With OMP_PROC_BIND OpenMP has pinned the thread that asks to one place already; its team may use all of
-    // them.
+    // With OMP_PROC_BIND, OpenMP has pinned the calling thread to one place already; its team may use all
+    // places.
     for (int place = 0; place < omp_get_num_places(); ++place) {
       std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
       omp_get_place_proc_ids(place, cpus.data());
@@ -83,7 +84,7 @@ const Machine& machine() {
   return once.get([] { return Machine(); });
 }
 
-// The first processing unit of each core inside `cpuset`.
+// Returns the first processing unit of each core inside `cpuset`.
 std::vector<int> core_cpus(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset) {
   std::vector<int> cpus;
   Bitmap left;
@@ -99,8 +100,8 @@ std::vector<int> core_cpus(hwloc_topology_t topology, hwloc_const_cpuset_t cpuse
   return cpus;
 }
 
-// [0, total) in `parts` even contiguous runs whose borders are multiples of `granularity`; the first ones get
-// the rest. Calls f(part, first, count) for those that are not empty.
+// Cuts [0, total) into `parts` even contiguous runs whose borders are multiples of `granularity`; the first
+// ones get the remainder. Calls f(part, first, count) for those that are not empty.
 template <class F>
 void split_evenly(std::int64_t total, std::int64_t granularity, std::int64_t parts, F&& f) {
   if (total <= 0) return;
@@ -122,7 +123,7 @@ std::vector<ThreadRange> even_ranges(std::int64_t batch_count, std::int64_t gran
   return ranges;
 }
 
-// How many of the threads each weight gets: at least one, the others where a thread has most to do (D'Hondt).
+// Deals threads to weights: at least one each, the others where the load per thread is largest (D'Hondt).
 std::vector<int> deal_threads(const std::vector<std::int64_t>& weights, int threads) {
   std::vector<int> dealt(weights.size(), 1);
   for (int left = threads - static_cast<int>(weights.size()); left > 0; --left) {
@@ -136,7 +137,7 @@ std::vector<int> deal_threads(const std::vector<std::int64_t>& weights, int thre
   return dealt;
 }
 
-// Runs of problems, each on a node, split among threads. weights say how threads are dealt to the runs.
+// Splits runs of problems, each on a node, among threads. `weights` say how threads are dealt to the runs.
 std::vector<ThreadRange> deal_runs(const std::vector<ThreadRange>& runs,
                                    const std::vector<std::int64_t>& weights, std::int64_t granularity,
                                    int threads) {
@@ -185,7 +186,8 @@ std::vector<NumaNode> numa_nodes(hwloc_topology* topology) {
       hwloc_bitmap_or(without_memory.set, without_memory.set, node->cpuset);
       continue;
     }
-    // Two memories beside the same cores (fast and large): the first is what the system allocates from.
+    // If two memories are near the same cores (fast and large), the first is the one the system allocates
+    // from.
     if (hwloc_bitmap_iszero(node->cpuset) || hwloc_bitmap_intersects(node->cpuset, taken.set)) continue;
     hwloc_bitmap_or(taken.set, taken.set, node->cpuset);
     nodes.push_back({static_cast<int>(node->os_index), core_cpus(topology, node->cpuset), bytes});
@@ -211,7 +213,7 @@ std::vector<ThreadRange> node_ranges(const std::vector<NumaNode>& nodes, std::in
   std::vector<ThreadRange> ranges;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     before += static_cast<std::int64_t>(nodes[i].cpus.size());
-    // units * before / cores without a product that could pass 2^63, rounded to the nearest unit.
+    // Computes units * before / cores, rounded to the nearest unit, without a product that could pass 2^63.
     const std::int64_t next = units / cores * before + (units % cores * before + cores / 2) / cores;
     const std::int64_t first = border * granularity, end = std::min(next * granularity, batch_count);
     if (end > first) ranges.push_back({static_cast<int>(i), nodes[i].index, first, end - first});
@@ -252,7 +254,7 @@ std::vector<ThreadRange> located_ranges(const std::vector<NumaNode>& nodes, std:
     const int node = node_of(unit * granularity);
     if (node < 0) return even_ranges(batch_count, granularity, threads);
     if (runs.empty() || runs.back().node != node) {
-      // The border lies in (previous, unit]: halve until it is found.
+      // The border lies in (previous, unit]: bisect until it is found.
       std::int64_t low = previous, high = unit;
       while (!runs.empty() && high - low > 1) {
         const std::int64_t middle = low + (high - low) / 2;

@@ -1,5 +1,4 @@
-// What limits a team: children of fork, and trying whether the threads can be had; and whose threads it is
-// made of.
+// Limits teams: after fork, and to the threads that can be started; and decides whose threads they use.
 #include "device/team.hpp"
 
 #include <dlfcn.h>
@@ -23,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-// Threads that wait until all have been started.
+// Starts threads that wait until all have been started.
 class Trial {
  public:
   Trial() {
@@ -40,7 +39,7 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // How many of so many can be there at once.
+  // Returns how many of `count` threads can exist at once.
   int start(int count) {
     threads_.reserve(std::size_t(count));
     const SignalsBlocked scope;
@@ -62,8 +61,7 @@ class Trial {
 
 thread_local bool inside = false;
 
-// Whether anybody but this project has the OpenMP runtime loaded: of all libraries, who names its file as
-// needed.
+// True if any library other than this project's has the OpenMP runtime among its needed libraries.
 class OthersWithOpenmp {
  public:
   OthersWithOpenmp() {
@@ -92,7 +90,7 @@ class OthersWithOpenmp {
     for (const auto* entry = entries; entry->d_tag != DT_NULL; ++entry)
       if (entry->d_tag == DT_STRTAB) names = entry->d_un.d_ptr;
     if (names == 0) return false;
-    if (names < base) names += base;  // where the loader has not made an address of it
+    if (names < base) names += base;  // if the loader has not relocated it to an address
     for (const auto* entry = entries; entry->d_tag != DT_NULL; ++entry)
       if (entry->d_tag == DT_NEEDED &&
           runtime_ == base_name(reinterpret_cast<const char*>(names + entry->d_un.d_val)))
@@ -104,7 +102,7 @@ class OthersWithOpenmp {
   bool found_ = false;
 };
 
-// Who tells OpenMP's threads where to stay or how to wait means ours.
+// A user who sets where OpenMP's threads stay or how they wait wants teams to use them.
 bool openmp_is_told() {
   return omp_get_proc_bind() != omp_proc_bind_false || ::secure_getenv("OMP_WAIT_POLICY") != nullptr ||
          ::secure_getenv("GOMP_SPINCOUNT") != nullptr;
@@ -154,23 +152,23 @@ void check_threads(int threads) {
 }
 
 int usable_threads(int wanted) {
-  // Of the calling thread, since each that calls has a pool of its own.
+  // Kept per calling thread, since each caller has a pool of its own.
   thread_local int tried = 1, most = std::numeric_limits<int>::max();
   wanted = std::min(wanted, most_threads);
   if (wanted <= 1 || fork_gate::threads_were_lost()) return std::min(wanted, 1);
   if (wanted <= tried) return wanted;
   if (wanted >= most) return most;
-  const NoCancel uncancelled;  // they are waited for
+  const NoCancel uncancelled;  // the trial threads must be joined
   const KeepErrno before;
   int others = 0;
   try {
     others = Trial().start(wanted - 1);
     (void)ThreadPool::own();
   } catch (const std::bad_alloc&) {
-    return tried;  // alone, or as far as it went before; the next call asks again
+    return tried;  // the last known number; the next call tries again
   }
   if (others == wanted - 1) return tried = wanted;
-  // Room for what else the call needs.
+  // Leave room for the call's other needs.
   most = std::max(1, others - others / 4);
   tried = std::max(tried, most);
   return most;

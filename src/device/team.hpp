@@ -1,7 +1,7 @@
-// A team of threads for one parallel region: as many as this process can have, in the caller's floating-point
-// mode, with the exceptions that may not escape from a thread carried out of it. How work is cut is the
-// caller's. The threads are the caller's own (device/thread_pool.hpp), or OpenMP's where the program has
-// these at work anyway.
+// A team of threads for one parallel region: as many threads as this process can have, in the caller's
+// floating-point mode; exceptions, which must not escape from a thread, are carried to the caller. The caller
+// splits the work. The threads are the caller's own (device/thread_pool.hpp), or OpenMP's if the program uses
+// them already.
 #pragma once
 
 #include <omp.h>
@@ -21,21 +21,22 @@
 
 namespace tilewright {
 
-// No call asks for more: the OpenMP runtime keeps a block on the stack for each thread of a team and ends the
-// process where that overflows.
+// The most threads of a call: the OpenMP runtime keeps a block on the stack for each thread of a team and
+// ends the process if that overflows.
 inline constexpr int most_threads = 4096;
-// Throws Error(invalid_argument) for a number of threads that no call can ask for.
+// Throws Error(invalid_argument) for a number of threads outside the valid range.
 void check_threads(int threads);
 
-// How many of these threads a team of the calling thread can have: OpenMP ends the process where one cannot
-// be started, so larger teams than before are tried first (address space, ulimit -u, limits of a container).
-// 1 in a child of fork whose parent had threads: of a pool only the memory is left there.
+// Returns how many of `wanted` threads a team of the calling thread can have. OpenMP ends the process if a
+// thread cannot be started, so teams larger than any before are tried first (address space, ulimit -u, limits
+// of a container). Returns 1 in a child of fork whose parent had threads: there, a pool's threads no longer
+// exist.
 int usable_threads(int wanted);
 
-// Whether the calling thread is at work in a team, or in a parallel region of the caller's OpenMP.
+// True if the calling thread is at work in a team, or in a parallel region of the caller's OpenMP.
 bool is_in_team();
 
-// The calling thread at work in a team while it lives.
+// Marks the calling thread as at work in a team while it lives.
 class InTeam {
  public:
   InTeam();
@@ -47,16 +48,15 @@ class InTeam {
   bool before_;
 };
 
-// Whether teams are OpenMP's: TILEWRIGHT_TEAM says so, the program tells OpenMP's threads where to stay or
-// how to wait, or somebody else in this process has the same runtime. Its threads spin for milliseconds after
-// a region: a second pool beside them would have no cores, and alone they leave none to others, such as the
-// threads of an OpenBLAS.
+// True if teams use OpenMP's threads: TILEWRIGHT_TEAM says so, the program configures where OpenMP's threads
+// stay or how they wait, or another library in this process uses the same runtime. OpenMP's threads spin for
+// milliseconds after a region: beside them a second pool would have no cores, and without other users of
+// OpenMP they would only take the cores from others, such as the threads of an OpenBLAS.
 bool openmp_runs_teams();
-// From now on: a library was opened that computes with them.
+// Makes teams use OpenMP from now on: a library that computes with its threads was opened.
 void prefer_openmp();
 
-// Rounding, flush-to-zero and denormals-are-zero of the calling thread; flags that operations raised are not
-// part of it.
+// Rounding, flush-to-zero and denormals-are-zero of the calling thread; exception flags are not part of it.
 class FloatMode {
  public:
 #if defined(__x86_64__)
@@ -77,7 +77,7 @@ class FloatMode {
 #endif
 };
 
-// The calling thread in another's mode while it lives.
+// Puts the calling thread into another thread's mode while it lives.
 class FloatModeScope {
  public:
   explicit FloatModeScope(const FloatMode& mode) : differs_(!(mode == before_)) {
@@ -94,8 +94,8 @@ class FloatModeScope {
   bool differs_;
 };
 
-// f(thread, thread_count) for each thread of a team of at most `threads`. A thread that comes late finds its
-// part done by the caller, so none may wait for another in f.
+// Calls f(thread, thread_count) for each thread of a team of at most `threads`. The caller does the part of a
+// thread that comes late, so no thread may wait for another in f.
 template <class F>
 void run_team(int threads, F&& f) {
   threads = is_in_team() ? 1 : usable_threads(threads);
@@ -126,8 +126,7 @@ void run_team(int threads, F&& f) {
   exception.rethrow();
 }
 
-// f(index) for each index in [0, count), handed out one at a time; what is left when one throws is done all
-// the same.
+// Calls f(index) for each index in [0, count), handed out one at a time; the others still run if one throws.
 template <class F>
 void run_each(int threads, std::int64_t count, F&& f) {
   FirstException exception;

@@ -1,4 +1,4 @@
-// A slot per thread, which caller and thread take from each other by compare and exchange.
+// Keeps a slot per thread; caller and thread pass it to each other by compare and exchange.
 #include "device/thread_pool.hpp"
 
 #include <pthread.h>
@@ -25,11 +25,11 @@
 namespace tilewright {
 namespace {
 
-// What a slot holds. The caller offers; the thread takes, or the caller takes back.
+// The state of a slot. The caller offers a job; the thread takes it, or the caller takes it back.
 enum State : std::uint32_t { idle, offered, taken, ended };
 
-// How long a thread stays awake for what comes next: calls of a loop in Python are some 50 us apart. Waking
-// it later is a system call, 3 to 5 us of the caller's time (2 cores).
+// A thread stays awake for this long to receive the next job: calls of a loop in Python are some 50 us apart.
+// Waking it later is a system call, 3 to 5 us of the caller's time (2 cores).
 constexpr auto awake = std::chrono::microseconds(200);
 
 void pause() {
@@ -38,10 +38,9 @@ void pause() {
 #endif
 }
 
-// Returns what the slot holds once that is not `state`. After a moment a caller gives its core away to
-// whoever wants it: one that held on to it might wait for a thread that waits for this core. A thread without
-// work does not: beside one that spins, as those of NumPy's OpenBLAS do, it would be milliseconds before it
-// is back.
+// Returns the slot's state once it is not `state`. After a moment a waiting caller yields its core: the
+// thread that it waits for might need this core. A thread without work does not yield: beside a spinning
+// thread, as those of NumPy's OpenBLAS are, it would not return for milliseconds.
 std::uint32_t wait_while(const std::atomic<std::uint32_t>& slot, std::uint32_t state) {
   constexpr int pauses = 20, rounds_before_yielding = 10;
   const auto end = std::chrono::steady_clock::now() + awake;
@@ -61,7 +60,7 @@ struct Job {
   void* what = nullptr;
 };
 
-// Where the calling thread is.
+// The CPUs of the calling thread.
 struct Caller {
   int thread = gettid();
   std::atomic<int> cpu = -1;
@@ -78,9 +77,9 @@ class alignas(64) Helper {
     };
     return pthread_create(&thread_, &attributes, serve, this) == 0;
   }
-  // Job and caller say what.
+  // Job and caller must be set.
   void offer() { set(offered); }
-  // Whether the work is left to the caller.
+  // Returns true if the thread has not taken the job, so that the caller must do it.
   bool take_back() { return take(idle); }
   void wait() const { wait_while(slot_, taken); }
   void end() { set(ended); }
@@ -104,8 +103,9 @@ class alignas(64) Helper {
       }
     }
   }
-  // Where no CPU is idle, a thread may be woken on its caller's, whose turn there ends when the work is done;
-  // a CPU whose thread only waits is no worse for it. Of those that the caller may run on now.
+  // Moves the thread off its caller's CPU, within the CPUs that the caller may use. If no CPU is idle, the
+  // system may wake a thread on its caller's CPU, where it runs only after the caller's work is done; a CPU
+  // whose thread only waits is never worse.
   void leave_callers_cpu() const {
     const int cpu = caller_.cpu.load(std::memory_order_relaxed);
     if (cpu < 0 || sched_getcpu() != cpu) return;
@@ -128,7 +128,7 @@ struct ThreadPool::Impl {
   Job job;
   Caller caller;
   std::vector<std::unique_ptr<Helper>> helpers;
-  int generation = fork_gate::generation();  // of fork
+  int generation = fork_gate::generation();  // of fork, when the pool was made
   bool is_running = false;
 
   void grow(int wanted) {
@@ -150,8 +150,8 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool() : impl_(std::make_unique<Impl>()) {}
 
 ThreadPool::~ThreadPool() {
-  // Nobody to join in a child of fork; and where a signal handler of the caller ends the process in the midst
-  // of a run, threads may wait for what the caller holds.
+  // A child of fork has no threads to join; and if a signal handler of the caller ends the process during a
+  // run, threads may wait for locks that the caller holds.
   if (impl_->generation != fork_gate::generation() || impl_->is_running) {
     (void)impl_.release();  // NOLINT
     return;
@@ -170,7 +170,7 @@ void ThreadPool::run(int count, Work work, void* what) {
   if (size() < count - 1) try {
       impl_->grow(count - 1);
     } catch (const std::bad_alloc&) {
-      // Those that are there do it, and the caller.
+      // The threads that were started do the work together with the caller.
     }
   const int helpers = std::min(count - 1, size());
   auto& all = impl_->helpers;

@@ -1,6 +1,6 @@
-// One call of a kernel of small products on the host: where its problems lie, how far apart, and how they are
-// scaled. Every call that the library makes is one of these; the kernel's own struct is filled here and
-// nowhere else.
+// One call of a kernel of small products on the host: the addresses of its problems, the distances between
+// them, and their scalars. Every call that the library makes is one of these; the kernel's own struct is
+// filled here and nowhere else.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tilewright {
 class KernelCall {
  public:
   KernelCall() = default;
-  // One problem, or those at arrays of addresses if the kernel is for pointers. alpha and beta are one value
-  // each.
+  // Calls for one problem, or for those at arrays of addresses if the kernel is for pointers. alpha and beta
+  // are one value each.
   KernelCall(const void* a, const void* b, void* c, const void* alpha, const void* beta,
              std::int64_t count = 1) {
     at(a, b, c);
@@ -27,13 +27,13 @@ class KernelCall {
     arguments_.a = a, arguments_.b = b, arguments_.c = c;
     return *this;
   }
-  // So many bytes further on.
+  // Returns the call with its operands moved by these distances in bytes.
   KernelCall moved(std::int64_t a, std::int64_t b, std::int64_t c) const {
     KernelCall call = *this;
     return call.at(bytes_on(arguments_.a, a), bytes_on(arguments_.b, b),
                    const_cast<void*>(bytes_on(arguments_.c, c)));
   }
-  // So many problems, or blocks of them, that lie so many bytes apart.
+  // Sets a count of problems, or of blocks of them, and the distances in bytes between them.
   KernelCall& strided(std::int64_t count, std::int64_t a, std::int64_t b, std::int64_t c) {
     arguments_.count = count;
     arguments_.stride_a = a, arguments_.stride_b = b, arguments_.stride_c = c;
@@ -43,7 +43,7 @@ class KernelCall {
     arguments_.count = count;
     return *this;
   }
-  // Values so many bytes apart; 0: one for all problems.
+  // Sets the scalars with the distances in bytes between their values; 0: one value for all problems.
   KernelCall& scaled(const void* alpha, const void* beta, std::int64_t alpha_stride = 0,
                      std::int64_t beta_stride = 0) {
     arguments_.alpha = alpha, arguments_.beta = beta;
@@ -51,12 +51,12 @@ class KernelCall {
     return *this;
   }
 
-  // On the calling thread.
+  // Runs on the calling thread's stack.
   void run(const GemmSmallCpuKernel& kernel) {
     arguments_.self = &kernel;
     kernel.function()(&arguments_);
   }
-  // On another stack if the kernel needs much.
+  // Runs on another stack if the kernel needs much.
   void run(const GemmSmallCpuKernel& kernel, std::size_t stack_bytes) {
     arguments_.self = &kernel;
     if (stack_bytes <= usual_stack_bytes) return kernel.function()(&arguments_);

@@ -1,7 +1,7 @@
 // Space<Config>: the legal configs of a kernel family as axes (member + values, which may depend on the axes
 // declared before) and named constraints. A constraint is checked as soon as the axes it reads are bound, so
 // a refused branch is never walked; explain() names the constraints a config violates. It measures nothing
-// and keeps no points: who wants them all asks enumerate().
+// and stores no points: enumerate() returns them all.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Space {
  public:
   using Predicate = std::function<bool(const Config&)>;
 
-  // The same values wherever the other axes stand.
+  // Adds an axis whose values do not depend on the other axes.
   template <class M>
   Space& axis(M Config::*member, std::vector<M> values) {
     Axis axis;
@@ -39,15 +39,15 @@ class Space {
     return add(member, std::move(axis));
   }
 
-  // A range that is the same everywhere: axis(&C::nr, range(1, 28)).
+  // Adds an axis with a fixed range: axis(&C::nr, range(1, 28)).
   template <class M, class V>
   Space& axis(M Config::*member, Range<V> values) {
     return axis(member, [values](const Config&) { return values; });
   }
 
-  // Values that depend on axes declared before: `values(config)` gives a container, a range(first, last,
-  // step), or a closure that returns the next value as an optional and nothing at the end (Anzt 2015, Fig.
-  // 3).
+  // Adds an axis whose values depend on axes declared before: `values(config)` returns a container, a
+  // range(first, last, step), or a closure that returns the next value as an optional and nothing at the end
+  // (Anzt 2015, Fig. 3).
   template <class M, class F>
   requires std::invocable<const F&, const Config&> Space& axis(M Config::*member, F values) {
     Axis axis;
@@ -64,8 +64,9 @@ class Space {
     return add(member, std::move(axis));
   }
 
-  // Reads only axes declared before. Where members are named it reads only those, and is checked as early as
-  // the last of them is bound. Throws Error(invalid_argument) for a member that has no axis yet.
+  // Adds a constraint, which may read only axes declared before. If members are named it may read only those,
+  // and is checked as soon as the last of them is bound. Throws Error(invalid_argument) for a member that has
+  // no axis yet.
   template <class... M>
   Space& require(std::string reason, Predicate predicate, M Config::*... reads) {
     std::size_t depth = sizeof...(reads) == 0 ? axes_.size() : 0;
@@ -77,8 +78,8 @@ class Space {
     return *this;
   }
 
-  // Leaves only those values of the axis called `name` that `keeps`, asked with a config that holds one.
-  // Throws Error(invalid_argument) for a name that no axis has.
+  // Restricts the axis called `name` to the values for which keeps(config with that value) is true. Throws
+  // Error(invalid_argument) for a name that no axis has.
   Space& restrict_axis(const std::string& name, Predicate keeps) {
     Axis& axis = axes_[position(name, "a restriction")];
     axis.each = [each = std::move(axis.each), keeps](Config& config, const Step& step) {
@@ -90,26 +91,26 @@ class Space {
     return *this;
   }
 
-  // Reasons why `config` is not a point of the space; empty when it is one.
+  // Returns the reasons why `config` is not a point of the space; empty if it is one.
   std::vector<std::string> explain(const Config& config) const {
     std::vector<std::string> reasons;
     for (const auto& axis : axes_)
       if (!axis.contains(config)) reasons.push_back(outside(axis, config));
     if (!reasons.empty())
-      return reasons;  // the constraints are written for values of the axes and may divide by them
+      return reasons;  // constraints are written for values of the axes and may divide by them
     for (const auto& constraint : constraints_)
       if (!constraint.accepts(config)) reasons.push_back(constraint.reason);
     return reasons;
   }
-  // As explain(), without its texts, since spaces are asked thousands of times: all axes first.
+  // Like explain(), without its texts, since spaces are searched thousands of times: all axes first.
   bool contains(const Config& config) const {
     return std::ranges::all_of(axes_, [&](const Axis& axis) { return axis.contains(config); }) &&
            std::ranges::all_of(constraints_, [&](const auto& one) { return one.accepts(config); });
   }
 
-  // Hands every legal config to `visitor`, the last axis varying fastest, without storing any. A visitor that
-  // returns false ends the walk; then visit() returns false. Members without an axis keep their value in
-  // `base`. What each constraint cut is added to `removed` where one is given.
+  // Calls `visitor` with every legal config, the last axis varying fastest, without storing any. A visitor
+  // that returns false ends the walk; then visit() returns false. Members without an axis keep their value in
+  // `base`. If `removed` is given, the branches cut by each constraint are added to it.
   template <class F>
   bool visit(F&& visitor, const Config& base = {}, std::vector<Removed>* removed = nullptr) const {
     if (removed != nullptr) *removed = unremoved();
@@ -125,8 +126,8 @@ class Space {
     return configs;
   }
 
-  // `count` legal configs drawn at random, for spaces too large to enumerate; fewer when they are hard to
-  // hit.
+  // Returns `count` legal configs drawn at random, for spaces too large to enumerate; fewer if they are hard
+  // to hit.
   template <class Random>
   std::vector<Config> sample(std::size_t count, Random& random, const Config& base = {}) const {
     std::vector<Config> configs;
@@ -137,7 +138,7 @@ class Space {
     return configs;
   }
 
-  // How many branches each constraint was asked about and how many it cut, in the order of declaration;
+  // Returns how many branches each constraint checked and how many it cut, in the order of declaration;
   // to_text() prints them.
   std::vector<Removed> rejections(const Config& base = {}) const {
     std::vector<Removed> removed;
@@ -155,7 +156,7 @@ class Space {
   using Step = std::function<bool()>;
   struct Axis {
     std::string name;
-    // Sets the member to one value after the other and calls the step; false when the step wanted no more.
+    // Sets the member to each value in order and calls the step; returns false if the step ended the walk.
     std::function<bool(Config&, const Step&)> each;
     std::function<bool(const Config&)> contains;
   };
@@ -171,7 +172,7 @@ class Space {
     Config& config;
     F& visitor;
     std::vector<Removed>* removed;
-    std::vector<Step> steps;  // one per depth, made once and not at every node
+    std::vector<Step> steps;  // one per depth, made once instead of at every node
 
     void prepare() {
       while (steps.size() < space.axes_.size())
@@ -199,7 +200,7 @@ class Space {
     return name;
   }
 
-  // Which values the axis has where the ones before it stand.
+  // Returns a text that lists the values of the axis for the given values of the axes before it.
   static std::string outside(const Axis& axis, const Config& config) {
     constexpr std::size_t most = 20;
     const auto text = [&](const Config& one) {
@@ -240,7 +241,7 @@ class Space {
     return removed;
   }
 
-  // True when a constraint on exactly the first `depth` axes refuses `config`.
+  // True if a constraint on exactly the first `depth` axes refuses `config`.
   bool refused(std::size_t depth, const Config& config, std::vector<Removed>* removed = nullptr) const {
     if (depth >= checks_.size()) return false;
     for (const std::size_t i : checks_[depth]) {
@@ -254,7 +255,7 @@ class Space {
     return false;
   }
 
-  // Draws one axis after the other; false when a value had no legal continuation.
+  // Draws a value for each axis in order; returns false if a value had no legal continuation.
   template <class Random>
   bool draw(Config& config, Random& random) const {
     for (std::size_t depth = 0; depth <= axes_.size(); ++depth) {
@@ -272,7 +273,7 @@ class Space {
 
   std::vector<Axis> axes_;
   std::vector<Constraint> constraints_;
-  std::vector<std::vector<std::size_t>> checks_;  // by depth: the constraints that are due there
+  std::vector<std::vector<std::size_t>> checks_;  // by depth: the constraints to check there
 };
 
 }  // namespace tilewright

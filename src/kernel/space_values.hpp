@@ -1,4 +1,4 @@
-// What the axes of a Space take their values from, and what its constraints report: ranges, closures and
+// The sources of values for the axes of a Space, and the reports of its constraints: ranges, closures and
 // containers walked alike, and the table of what each constraint removed. Nothing here knows a config.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace tilewright {
 
-// first, first + step, ... up to and including last; a negative step counts down. A closure: each call gives
-// the next value, and nothing at the end.
+// Returns first, first + step, ... up to and including last; a negative step counts down. The result is a
+// closure: each call returns the next value, and nothing at the end.
 template <class V>
 struct Range {
   V next;
@@ -38,7 +38,7 @@ Range<V> range(V first, std::type_identity_t<V> last, std::type_identity_t<V> st
   return {first, last, step};
 }
 
-// Hands the values of a closure or a container to `step` until it returns false; false when it did.
+// Passes the values of a closure or a container to `step` until it returns false; returns false in that case.
 template <class Source, class F>
 bool for_each_value(Source source, F&& step) {
   if constexpr (std::invocable<Source&>) {
@@ -51,7 +51,7 @@ bool for_each_value(Source source, F&& step) {
   return true;
 }
 
-// What a constraint did in one walk over the space.
+// Counts of a constraint in one walk over the space.
 struct Removed {
   std::string reason;
   std::string after;        // the axis whose binding made the check possible; "" = before the first
@@ -59,7 +59,7 @@ struct Removed {
   std::uint64_t cut = 0;    // branches that ended there
 };
 
-// One line per constraint: what it cut of what reached it, where, and why.
+// Formats one line per constraint: how many branches it cut of those it checked, where, and why.
 inline std::string to_text(const std::vector<Removed>& removed) {
   std::string text;
   for (const Removed& r : removed)

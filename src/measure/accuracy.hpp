@@ -1,5 +1,5 @@
-// How far a result is from what it must be: of one element, of all that were looked at, and of two
-// implementations beside each other. Who looks, and where, is in check_small.hpp and check_sampled.hpp.
+// The error of a result: of one element, of all checked elements, and of two implementations in comparison.
+// The elements are chosen and checked in check_small.hpp and check_sampled.hpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,26 +13,26 @@
 
 namespace tilewright {
 
-// Of one element: |computed - exact|, what rounding may reach, and the former over the latter.
+// Deviation of one element: |computed - exact|, the bound of its rounding error, and their ratio.
 struct Deviation {
   double error = 0, bound = 0, share = 0;
-  bool not_finite = false;  // NaN where it must be, or the infinity that it must be: it is right
-  bool unbounded = false;   // sums of its size overflow, so that nothing is promised and nothing compared
+  bool not_finite = false;  // correctly NaN, or correctly the same infinity
+  bool unbounded = false;   // sums of its size overflow, so nothing is promised or compared
 };
 
 struct Accuracy {
-  double error = 0;  // of the element closest to or furthest beyond its bound
+  double error = 0;  // of the element with the largest error relative to its bound
   double bound = 0;  // of the same element: (k + 4) eps (|alpha| |A| |B| + |beta C|), doubled for complex
-  std::int64_t problem_index = -1;  // where it is
-  bool gaps_intact = true;          // the padding below each column of C
-  double rms = 0;                   // root mean square of error over bound, of all elements looked at
+  std::int64_t problem_index = -1;  // the problem of that element
+  bool gaps_intact = true;          // true if the padding below each column of C is unchanged
+  double rms = 0;                   // root mean square of error over bound, over all checked elements
   std::int64_t row = -1, column = -1;
   std::complex<double> got{}, exact{};
   std::int64_t not_finite = 0,
-               unbounded = 0;  // elements, of which `error` and `bound` say nothing (Deviation)
+               unbounded = 0;  // counts of elements that `error` and `bound` exclude (Deviation)
 
   double share() const { return bound > 0 ? error / bound : 0; }
-  // "" when it passed, else what is wrong.
+  // Returns "" if the check passed, else what is wrong.
   std::string fault() const {
     if (!gaps_intact) return "it writes outside C";
     if (passed()) return "";
@@ -41,10 +41,10 @@ struct Accuracy {
   bool passed() const { return error <= bound && gaps_intact; }  // false for NaN
 };
 
-// Looks at one element after the other. The position and the values of the worst are the caller's to set.
+// Accumulates the deviations of elements. The caller sets the position and the values of the worst.
 class ErrorTally {
  public:
-  // Whether it is the worst so far.
+  // Returns true if this element is the worst so far.
   bool add(const Deviation& d) {
     not_finite_ += d.not_finite, unbounded_ += d.unbounded;
     if (d.not_finite || d.unbounded) return false;
@@ -76,14 +76,14 @@ class ErrorTally {
   std::int64_t count_ = 0, not_finite_ = 0, unbounded_ = 0;
 };
 
-// Of two looks at one implementation, the one closer to or further beyond its bound.
+// Returns the worse of two checks of one implementation: the one with the larger error relative to its bound.
 inline const Accuracy& worse_of(const Accuracy& x, const Accuracy& y) {
   return x.share() > y.share() ? x : y;
 }
 
-// How many times as much `ours` errs as `peer` on the same problem, by root mean squares: of thousands of
-// elements they repeat within some percent, where the largest moves by more with the order of a sum alone. 1
-// where neither errs, infinite where ours alone does.
+// Returns the error of `ours` relative to that of `peer` on the same problem, as a ratio of root mean
+// squares. Over thousands of elements these repeat within some percent, whereas the largest error varies more
+// with the order of a sum alone. 1 if neither errs, infinite if `ours` alone does.
 inline double error_ratio(const Accuracy& ours, const Accuracy& peer) {
   if (peer.rms > 0) return ours.rms / peer.rms;
   return ours.rms > 0 ? std::numeric_limits<double>::infinity() : 1;

@@ -1,5 +1,5 @@
-// Page-aligned blocks and their data. Random numbers come from one multiply-and-shift generator per fill:
-// quality is needed only so far that values look unrelated, and a gigabyte must be filled within a second.
+// Page-aligned blocks and their data. Random numbers come from one multiply-and-shift generator per fill: the
+// values only need to seem unrelated, and a gigabyte must be filled within a second.
 #include "measure/buffers.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ Real value(Data kind, std::uint64_t bits, std::int64_t index) {
       return uniform_value<Real>(bits);
     case Data::graded:
       return std::ldexp(2 * uniform_value<Real>(bits), -static_cast<int>(index % 32));
-    case Data::ill_scaled:  // by bits that the value has no room for
+    case Data::ill_scaled:  // random magnitudes, from bits that the value does not use
       return std::ldexp(2 * uniform_value<Real>(bits), static_cast<int>((bits & 0x7ff) % 41) - 20);
     case Data::pow2:
       return std::ldexp(bits & 1 ? Real(1) : Real(-1), static_cast<int>((bits >> 1) % 7) - 3);
@@ -61,10 +61,10 @@ void fill_reals(Real* data, std::int64_t count, Data kind, std::uint64_t seed) {
   for (std::int64_t i = 0; i < count; ++i) data[i] = value<Real>(kind, random.next(), i);
 }
 
-// Grows `buffer` to `bytes`; true when it is new.
+// Grows `buffer` to `bytes`; returns true if it is new.
 bool grow(AlignedBuffer& buffer, std::int64_t bytes) {
   if (buffer.bytes() >= bytes) return false;
-  buffer = AlignedBuffer();  // give the old block back first: both together may not fit
+  buffer = AlignedBuffer();  // release the old block first: both together may not fit
   buffer = AlignedBuffer(bytes);
   return true;
 }

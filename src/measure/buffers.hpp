@@ -1,6 +1,6 @@
-// Memory for measurements: page-aligned blocks, the data they are filled with, and the arena that keeps one
-// block of inputs and one of outputs alive across the cases of a run so that only the first case pays for
-// page faults.
+// Memory for measurements: page-aligned blocks, the kinds of data that fill them, and the arena that keeps
+// one block of inputs and one of outputs alive across the cases of a run, so that only the first case pays
+// for page faults.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ class AlignedBuffer {
   std::int64_t bytes_ = 0;
 };
 
-// Seconds that a byte of fresh memory takes to be filled here and now, page faults included. Measured by
-// filling a few MiB.
+// Returns the seconds that filling a byte of fresh memory takes here and now, page faults included. Measured
+// by filling a few MiB.
 double fill_seconds_per_byte(DType dtype);
 
 // Fills `count` elements of `dtype`; the same seed gives the same data.
@@ -46,10 +46,10 @@ void fill(void* data, std::int64_t count, DType dtype, Data kind, std::uint64_t 
 
 class Arena {
  public:
-  // Makes room and fills what is new, or everything when dtype or kind differ from the last call: bytes of
-  // one type read as another could hold infinities and subnormals, which change both results and speed.
+  // Makes room and fills new memory, or everything if dtype or kind differ from the last call: bytes of one
+  // type read as another could hold infinities and subnormals, which change both results and speed.
   void prepare(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype, Data kind);
-  // How many bytes that would fill.
+  // Returns how many bytes prepare() would fill.
   std::int64_t bytes_to_fill(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype,
                              Data kind) const;
 

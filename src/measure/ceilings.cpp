@@ -1,4 +1,4 @@
-// Each ceiling is the best kind of loop by median, the kinds timed in turn within each repetition.
+// Each ceiling is the best kind of loop by median; the kinds are timed alternately within each repetition.
 #include "measure/ceilings.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::int64_t arena_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t memory_slice = std::int64_t{48} << 20;  // a few milliseconds
 constexpr std::int64_t l2_bytes = std::int64_t{480} << 10;
 
-// GFLOP/s of all threads: the sum of what each reached while all ran.
+// Returns the GFLOP/s of all threads: the sum of the rates that each reached while all ran.
 double multiply_add_gflops(DType dtype, std::int64_t vector_bits, int threads) {
   if (vector_bits > widest_vector_bits()) return 0;
   std::vector<double> rates;
@@ -26,7 +26,7 @@ double multiply_add_gflops(DType dtype, std::int64_t vector_bits, int threads) {
     double rate = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : rate)
     {
-      run_multiply_adds(dtype, vector_bits, 10000);  // brings the clock to the one of these vectors
+      run_multiply_adds(dtype, vector_bits, 10000);  // raises the clock to the level of these vectors
 #pragma omp barrier
       const double begin = measure_seconds(threads);
       const double work = run_multiply_adds(dtype, vector_bits, 50000);
@@ -37,8 +37,8 @@ double multiply_add_gflops(DType dtype, std::int64_t vector_bits, int threads) {
   return estimate(rates).centre;
 }
 
-// GB/s of the best of `kinds` over slices that move on through the arena, so that no slice is found in a
-// cache.
+// Returns the GB/s of the best of `kinds` over slices that advance through the arena, so that no slice is in
+// a cache.
 double memory_gbytes(const Arena& arena, bool use_c, bool read_c, int threads) {
   const std::int64_t stream_count = use_c ? 3 : 2;
   const std::int64_t part = memory_slice / stream_count / 64 * 64;
@@ -62,7 +62,7 @@ double memory_gbytes(const Arena& arena, bool use_c, bool read_c, int threads) {
   return best;
 }
 
-// GB/s of plain loops over equal parts that fit L2 together, every thread with its own.
+// Returns the GB/s of plain loops over equal parts that fit L2 together; every thread has its own.
 double l2_gbytes(const Arena& arena, bool read_c, int threads) {
   const std::int64_t part = l2_bytes / 3 / 64 * 64;
   constexpr int passes = 200;

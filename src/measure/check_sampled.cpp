@@ -1,4 +1,4 @@
-// Choosing, summing and comparing elements.
+// Chooses elements, computes their exact values and compares.
 #include "measure/check_sampled.hpp"
 
 #include <omp.h>
@@ -13,10 +13,12 @@
 namespace tilewright {
 namespace {
 
-// Multiply-adds: of one problem that is checked whole, of all such, and of all sampled elements.
+// Limits on multiply-adds: of one problem that is checked whole, of all such problems, and of all sampled
+// elements.
 constexpr double most_whole = 1 << 20, whole_products = 1e6, most_products = 2e8;
 constexpr std::int64_t fewest_problems = 4;
-// Rows, and columns, of a large matrix: as many as the work allows.
+// Bounds on the numbers of sampled rows and of sampled columns of a large matrix; the work limits them
+// further.
 constexpr std::int64_t fewest_places = 12, most_places = 48;
 constexpr double most_column_elements = double(1 << 24);  // columns of C are kept whole
 constexpr std::int64_t most_rows_together = 64;           // that a thread gathers for all columns
@@ -25,7 +27,8 @@ std::int64_t place_count(double most) {
   return static_cast<std::int64_t>(std::clamp(most, double(fewest_places), double(most_places)));
 }
 
-// Evenly spread, and neighbours at both ends: odd counts and the last problem are where kernels differ.
+// Spreads the samples evenly, with neighbours at both ends: kernels differ at odd counts and at the last
+// problem.
 std::vector<std::int64_t> spread(std::int64_t batch_count, std::int64_t wanted) {
   std::set<std::int64_t> chosen;
   const std::int64_t last = batch_count - 1;
@@ -71,7 +74,7 @@ std::complex<double> as_double(std::complex<long double> value) {
   return {double(value.real()), double(value.imag())};
 }
 
-// What the sampled elements must be.
+// Computes the exact values of the sampled elements.
 template <class T>
 class Product {
  public:
@@ -84,8 +87,8 @@ class Product {
         beta_(value_from<T>(beta)),
         k_(alpha_ == T(0) ? 0 : problem.k) {}
 
-  // Calls sink(problem, column, first row, exact elements from there on) on any thread, all numbers being
-  // places in the sample.
+  // Calls sink(problem, column, first row, exact elements from there on) on any thread; all numbers are
+  // indices into the sample.
   template <class F>
   void for_each(int threads, F&& sink) const {
     const std::int64_t each = std::ssize(sample.rows) * std::ssize(sample.problems) / threads;
@@ -114,11 +117,11 @@ class Product {
   }
 
   std::int64_t row(std::int64_t place) const { return sample.rows[std::size_t(place)]; }
-  // Elements of a column from the first to the last of some sampled rows.
+  // Returns the length in elements from the first to the last of some sampled rows, unsampled rows included.
   std::int64_t span(std::int64_t first, std::int64_t count) const {
     return row(first + count - 1) - row(first) + 1;
   }
-  // Whether it is the worst so far.
+  // Adds the element to the tally and records its position if it is the worst so far.
   void compare(std::int64_t x, std::int64_t y, std::int64_t r, T got, const Exact<T>& exact,
                ErrorTally& tally) const {
     if (!tally.add(deviation(got, exact, k_))) return;
@@ -132,7 +135,7 @@ class Product {
   const Sample sample;
 
  private:
-  // A row or column of k elements of op(X), whose place is given as if op did nothing.
+  // Reads a row or column of k elements of op(X), with the position given in op(X).
   void gather(Stretch s, Op op, std::vector<T>& stretch, Strips<T>& to, std::int64_t strip) const {
     if (op != Op::none) std::swap(s.i, s.j), s.across = !s.across;
     operands.before(s, stretch.data());
@@ -148,7 +151,7 @@ class Product {
 struct SampledCheck::State {
   explicit State(std::unique_ptr<CheckedOperands> at) : operands(std::move(at)) {}
   virtual ~State() = default;
-  // C as it was before, with NaN in place of elements that beta = 0 forbids reading where `poisons`.
+  // Restores C, with NaN in place of elements that beta = 0 forbids reading if `poisons`.
   virtual void write(bool poisons) const = 0;
   virtual Accuracy compare() const = 0;
   std::unique_ptr<CheckedOperands> operands;
@@ -203,7 +206,8 @@ class TypedCheck : public SampledCheck::State {
   }
 
  private:
-  // The sampled columns of C with the gap below; that below the last column belongs to nobody.
+  // Calls f for the sampled columns of C, each with the gap below it; the gap below the last column is not
+  // checked, since the memory may belong to others.
   template <class F>
   void for_each_column(F&& f) const {
     const GemmProblem& p = product_.p;
@@ -242,7 +246,7 @@ std::vector<std::int64_t> places(std::int64_t size, std::int64_t count) {
   }
   chosen = {0, size - 1};
   if (count >= fewest_places && size > 129) chosen.insert(chosen.end(), {127, 128});
-  // One of each of so many parts of what lies between.
+  // Draw one element from each of equal parts of the range between the ends.
   std::mt19937_64 random(3);
   for (std::int64_t i = 0; i < count - 2; ++i) {
     const std::int64_t begin = 1 + (size - 2) * i / (count - 2), end = 1 + (size - 2) * (i + 1) / (count - 2);

@@ -1,4 +1,4 @@
-// Filling, placing and comparing a small batch.
+// Fills, places and compares a small batch.
 #include "measure/check_small.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t guard_bytes = 4096;  // on both sides of each operand
 
-// What info receives of a problem that is wrong, whatever else holds.
+// Returns the info code of a faulty problem, before its sizes and scalars are considered.
 int code_of(SmallFault fault) {
   switch (fault) {
     case SmallFault::none:
@@ -94,7 +94,7 @@ class TypedSmallCheck : public SmallCheck::State {
   }
 
  private:
-  // Worth more than one thread.
+  // True if the work is worth more than one thread.
   bool is_much() const {
     const GemmProblem& p = batch.one().problem;
     return double(p.m) * double(p.n) * double(p.k) * double(batch.count()) > 1e6;
@@ -115,8 +115,8 @@ class TypedSmallCheck : public SmallCheck::State {
     }
   }
 
-  // NaN but for the elements that may be read. Matrices that a last block of an interleaved batch leaves
-  // unused hold numbers.
+  // Sets everything to NaN except the elements that may be read. Matrices that the last block of an
+  // interleaved batch leaves unused hold numbers.
   void fill(int operand, std::mt19937& random) {
     const GemmProblem& p = batch.one().problem;
     values_[operand].assign(2 * guard_count + std::size_t(batch.one().shift + batch.elements(operand)),
@@ -131,7 +131,8 @@ class TypedSmallCheck : public SmallCheck::State {
     }
   }
 
-  // What info receives of problem q: nothing is read where there is nothing to multiply or to write.
+  // Returns the expected info code of problem q: pointers are not read if there is nothing to multiply or to
+  // write.
   int code(std::int64_t q) const {
     const int code = code_of(batch.fault(q));
     const GemmProblem p = batch.problem(q);
@@ -140,7 +141,8 @@ class TypedSmallCheck : public SmallCheck::State {
     return code == -12 && empty ? 0 : code;
   }
 
-  // Addresses of the matrices of an operand whose first element is at `base`, the wrong ones null.
+  // Returns the addresses of an operand's matrices, with the first element at `base` and null for faulty
+  // problems.
   std::vector<const std::byte*> addresses(int operand, const std::byte* base) const {
     constexpr SmallFault null[] = {SmallFault::null_a, SmallFault::null_b, SmallFault::null_c};
     std::vector<const std::byte*> result;
@@ -150,7 +152,7 @@ class TypedSmallCheck : public SmallCheck::State {
                            : base + batch.matrix(operand, q).first * std::int64_t(sizeof(T)));
     return result;
   }
-  // One of the arrays m, n, k, lda, ldb, ldc with the wrong sizes in it.
+  // Returns one of the arrays m, n, k, lda, ldb, ldc, with the faulty sizes in it.
   std::vector<std::int64_t> sizes(int which) const {
     std::vector<std::int64_t> result = batch.sizes(which);
     for (std::int64_t q = 0; q < batch.count(); ++q) {
@@ -164,8 +166,7 @@ class TypedSmallCheck : public SmallCheck::State {
 
   bool begins_sum(std::int64_t q) const { return batch.first_of_sum(q) == q; }
 
-  // Rows of op(X), or columns where `across` is false; of all products that are summed up with q's, as if k
-  // went on.
+  // Reads rows of op(X), or columns if `across` is false; products summed with q's follow as if k continued.
   Strips<T> strips(int operand, std::int64_t q, Op op, std::int64_t count, std::int64_t k,
                    bool across) const {
     if (op != Op::none) across = !across;
@@ -196,7 +197,7 @@ class TypedSmallCheck : public SmallCheck::State {
                           values_[2][base_ + std::size_t(c.at(0, i, j))]);
   }
 
-  // Leaves in `out` what surrounds C.
+  // Compares C in `out` and overwrites it with NaN, so that only its surroundings remain.
   CheckResult compare(std::vector<T>& out, const std::vector<int>& codes) const {
     const std::string where = at_problem();
     CheckResult result;
@@ -210,7 +211,7 @@ class TypedSmallCheck : public SmallCheck::State {
       const StoredOperand c = batch.matrix(2, q);
       const std::int64_t k = batch.problem(q).k * (used ? batch.products_of_sum(q) : 1);
       const Exact<T>* exact = exact_.data() + (used ? begins_[std::size_t(q)] : 0);
-      // The rows below an unused matrix are as free as it is itself.
+      // The rows below an unused matrix may change like the matrix itself.
       const std::int64_t rows = used ? c.rows : c.column_step / c.row_step;
       for (std::int64_t j = 0; j < c.columns; ++j)
         for (std::int64_t i = 0; i < rows; ++i) {
@@ -241,7 +242,7 @@ class TypedSmallCheck : public SmallCheck::State {
   std::size_t base_;  // of the first element within `values_`
   std::vector<T> values_[3], alphas_, betas_;
   std::vector<Exact<T>> exact_;      // of problems without a fault, column by column
-  std::vector<std::size_t> begins_;  // of each problem in it
+  std::vector<std::size_t> begins_;  // where each problem begins in exact_
 };
 
 }  // namespace

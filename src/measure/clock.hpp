@@ -14,7 +14,8 @@ inline double clock_seconds(clockid_t clock) {
 inline double thread_cpu_seconds() { return clock_seconds(CLOCK_THREAD_CPUTIME_ID); }
 inline double wall_seconds() { return clock_seconds(CLOCK_MONOTONIC); }
 
-// What a measurement with this many threads is timed by, and the name that is recorded with it.
+// Returns the seconds of the clock for a measurement with this many threads; the other function returns its
+// recorded name.
 inline double measure_seconds(int threads) { return threads == 1 ? thread_cpu_seconds() : wall_seconds(); }
 inline const char* clock_name(int threads) { return threads == 1 ? "thread_cpu" : "wall"; }
 

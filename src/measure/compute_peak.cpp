@@ -12,9 +12,9 @@ namespace tilewright {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many chains as hide latency times throughput of every core so far (x86-64: 5 cycles x 2 units at most;
-// Arm: 4 x 4) and, with the factor and what a product before its sum needs, leave room in the registers: one
-// more and the loop measures loads and stores.
+// The number of chains hides latency times throughput of every core so far (x86-64: 5 cycles x 2 units at
+// most; Arm: 4 x 4) and leaves registers for the factor and for a product before its sum: with one more chain
+// the loop would measure loads and stores.
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 constexpr int chains = 12;  // of 16 registers
 #else
@@ -25,7 +25,7 @@ template <class Tag>
 HWY_ATTR double multiply_adds(Tag tag, std::int64_t steps, hn::TFromD<Tag> factor) {
   using V = hn::Vec<Tag>;
   const V x = hn::Set(tag, factor);
-  // Different starts: the compiler would fold equal chains into one.
+  // The starts differ, since the compiler would fold equal chains into one.
   V s0 = x, s1 = hn::Add(s0, x), s2 = hn::Add(s1, x), s3 = hn::Add(s2, x), s4 = hn::Add(s3, x);
   V s5 = hn::Add(s4, x), s6 = hn::Add(s5, x), s7 = hn::Add(s6, x), t0 = hn::Add(s7, x), t1 = hn::Add(t0, x);
   V t2 = hn::Add(t1, x), t3 = hn::Add(t2, x), t4 = hn::Add(t3, x), t5 = hn::Add(t4, x), t6 = hn::Add(t5, x);
@@ -42,7 +42,7 @@ HWY_ATTR double multiply_adds(Tag tag, std::int64_t steps, hn::TFromD<Tag> facto
   }
   const V s = hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), hn::Add(hn::Add(s4, s5), hn::Add(s6, s7)));
   const V t = hn::Add(hn::Add(hn::Add(t0, t1), hn::Add(t2, t3)), hn::Add(hn::Add(t4, t5), hn::Add(t6, t7)));
-  // The sum goes through memory the compiler must assume is read, so that no chain is removed.
+  // The sum goes through memory that the compiler must assume is read, so that no chain is removed.
   alignas(64) hn::TFromD<Tag> sink[64 / sizeof(hn::TFromD<Tag>)];
   hn::Store(hn::Add(s, t), tag, sink);
   asm volatile("" : : "r"(sink) : "memory");

@@ -1,4 +1,4 @@
-// Rounds, the drift test and the decision.
+// Runs the rounds, tests for drift, and decides.
 #include "measure/contest.hpp"
 
 #include <algorithm>
@@ -9,9 +9,10 @@
 namespace tilewright {
 namespace {
 
-// Two looks at the incumbent within a round differ by its noise; beyond this many times the usual difference
-// the machine has changed. Small differences never count as drift. Of the first round nothing usual is known
-// yet, and what is not small counts as drift: the round is run again.
+// Two measurements of the incumbent within a round differ by its noise; a difference larger than the median
+// difference times this factor means that the machine has changed. Small differences never count as drift.
+// The first round has no median yet, so any difference that is not small counts as drift, and the round is
+// repeated.
 constexpr double drift_factor = 5;
 constexpr double least_drift = 0.03;
 constexpr double relative_width_floor = 1e-12;
@@ -26,7 +27,8 @@ class Contest {
   }
 
   Verdict run(const std::function<bool()>& more) {
-    // Discarded rounds are run again, but a machine that never rests must not keep us for ever.
+    // Discarded rounds are repeated, but a machine that never settles must not keep the contest running for
+    // ever.
     while (verdict_.rounds < rules_.most_rounds && verdict_.discarded < 2 * rules_.most_rounds) {
       if (!more()) break;
       round();
@@ -54,7 +56,7 @@ class Contest {
     ++verdict_.rounds;
   }
 
-  // The margin by which `ratio` would have to beat what it is compared with: the rule's, or its own spread.
+  // Returns the margin by which `ratio` must be better: the rule's, or its own spread if that is larger.
   double margin(const Estimate& ratio) const {
     const double width = (ratio.high - ratio.low) / 2 / std::max(ratio.centre, relative_width_floor);
     return std::max(rules_.tie, width);

@@ -1,4 +1,4 @@
-// Views of both sides, and the calls.
+// Builds the views of both sides and calls the conversions.
 #include "measure/conversion.hpp"
 
 #include "core/dispatch.hpp"

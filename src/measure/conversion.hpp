@@ -1,23 +1,23 @@
-// A measured batch converted between the layout its caller has it in and interleaved blocks: the operands of
-// both are addresses, and the views that the conversions want are made of them here.
+// Converts a measured batch between its caller's layout and interleaved blocks. The operands of both are
+// given by addresses; the views that the conversions need are built here.
 #pragma once
 
 #include "core/problem.hpp"
 
 namespace tilewright {
 
-// The same problems in blocks of `block`, with the same leading dimensions.
+// Returns the same problems in blocks of `block`, with the same leading dimensions.
 GemmProblem interleaved_problem(GemmProblem problem, std::int64_t block);
 
 class BatchConversion {
  public:
-  // `from` is a strided or pointer batch, `to` what interleaved_problem() makes of it.
+  // `from` is a strided or pointer batch, `to` the interleaved_problem() of it.
   BatchConversion(const GemmProblem& from, const GemmProblem& to, int threads)
       : from_(from), to_(to), threads_(threads) {}
 
-  // A, B and, where it is read, C.
+  // Converts A, B and, if it is read, C to interleaved blocks.
   void in(const Operands& from, const Operands& to) const;
-  // C, back to where it came from.
+  // Converts C back to the caller's layout.
   void out(const Operands& to, const Operands& from) const;
 
  private:

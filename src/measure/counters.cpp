@@ -1,4 +1,4 @@
-// perf_event_open, one event per counter so that a missing one does not take the others with it.
+// Uses perf_event_open, with one event per counter, so that a missing one does not disable the others.
 #include "measure/counters.hpp"
 
 #include <fmt/format.h>

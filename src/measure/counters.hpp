@@ -1,5 +1,5 @@
-// Hardware counters of the calling thread through perf events, where the kernel and the machine offer them.
-// On many virtual machines they do not; then the reason is given and nothing is reported, never a zero.
+// Hardware counters of the calling thread through perf events, if the kernel and the machine offer them. Many
+// virtual machines do not; then the reason is given and nothing is reported, never a zero.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class HardwareCounters {
   HardwareCounters(const HardwareCounters&) = delete;
   HardwareCounters& operator=(const HardwareCounters&) = delete;
 
-  // "" when at least one counter works, else why none does.
+  // Returns "" if at least one counter works, else why none does.
   const std::string& unavailable() const noexcept { return unavailable_; }
 
-  // What the working counters count while `work` runs.
+  // Returns the counts of the working counters over a run of `work`.
   std::vector<CounterReading> measure(const std::function<void()>& work) const;
 
  private:

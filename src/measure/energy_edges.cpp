@@ -1,4 +1,4 @@
-// Edges of a counter and what lies between them.
+// Finds a counter's edges and computes the energy between them.
 #include "measure/energy_edges.hpp"
 
 #include <fmt/format.h>

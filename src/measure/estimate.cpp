@@ -1,4 +1,4 @@
-// Medians with order-statistic intervals, and geometric means. Nothing here measures.
+// Computes medians with order-statistic intervals, and geometric means.
 #include "measure/estimate.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Residuals by columns: P A e_j against L (U e_j), and b_j against A x_j.
+// Computes residuals by columns: P A e_j against L (U e_j), and b_j against A x_j.
 #include "measure/lu_residual.hpp"
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ class Residuals {
     double worst = 0;
     for (const double x : all) {
       if (!(x <= worst)) worst = x;
-      if (std::isnan(worst)) break;  // it stays: nothing after it says more
+      if (std::isnan(worst)) break;  // NaN stays the worst: later columns cannot change it
     }
     return worst;
   }
@@ -97,7 +97,7 @@ class Residuals {
     return share_of(size_of(sum), norm_ * x_size);
   }
 
-  // Of a size that is no number nothing is small.
+  // The share is infinite if the size is not a number.
   static double share_of(double residual, double size) {
     if (!std::isfinite(size)) return std::numeric_limits<double>::quiet_NaN();
     return residual == 0 ? 0 : residual / (size * epsilon);

@@ -1,5 +1,5 @@
 // LAPACK's residual ratios of a factorization and of a solution, in a wider type, over all columns or a
-// stated sample of them: the --verify of the verb lu, and what benches and tuning hold everybody to.
+// stated sample of them: used by --verify of the verb lu, by benches and by tuning, for all implementations.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tilewright {
 struct LuVerifyInput {
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0;
-  const void* a = nullptr;  // as it was
+  const void* a = nullptr;  // before the factorization
   const void* lu = nullptr;
   const std::int64_t* pivots = nullptr;
   std::int64_t nrhs = 0;    // 0: nothing was solved
@@ -24,12 +24,12 @@ struct LuVerifyInput {
 };
 
 struct LuVerifyResult {
-  double ratio = 0;        // ||L U - P A|| / (||A|| n eps) in the 1-norm, of the columns looked at
+  double ratio = 0;        // ||L U - P A|| / (||A|| n eps) in the 1-norm, over the checked columns
   double solve_ratio = 0;  // ||A X - B|| / (||A|| ||X|| eps) of the worst column
   std::string scope;       // "all columns", "20 of 5000 columns"
 
   static constexpr double bound = 30;                                   // LAPACK's own threshold
-  bool passed() const { return ratio < bound && solve_ratio < bound; }  // never of a NaN
+  bool passed() const { return ratio < bound && solve_ratio < bound; }  // false for NaN
 };
 
 LuVerifyResult verify_lu(const LuVerifyInput& input);

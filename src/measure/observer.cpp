@@ -1,4 +1,4 @@
-// The observers. Each reads its source at the moments it is told of and keeps differences or extremes.
+// Implements the observers. Each reads its source when called and keeps differences or extremes.
 #include "measure/observer.hpp"
 
 #include <fmt/format.h>

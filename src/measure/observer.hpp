@@ -1,6 +1,6 @@
-// Observers watch a stretch of work: told before it, now and then during it and after it, each then reports
-// what it saw under its own keys. Energy, clocks and temperatures are observers; times are what turns are
-// measured by, and right or wrong is settled before. Which work is observed is the caller's business.
+// Observers watch a period of work: they are called before it, during it and after it, and each then reports
+// its observations under its own keys. Energy, clocks and temperatures are observed; times are measured by
+// the caller, and correctness is checked before. The caller decides which work is observed.
 #pragma once
 
 #include <functional>
@@ -19,21 +19,21 @@ class Observer {
   virtual void before() {}
   virtual void during() {}
   virtual void after() {}
-  // Adds its keys. What could not be seen is null, with `<key>_note` saying why; never 0.
+  // Adds its keys. Missing observations are null, with the reason in `<key>_note`; never 0.
   virtual void report(nlohmann::json& metrics) const = 0;
 };
 
-// `energy_j` and `watts` of a meter, and in `energy_of` what it covers; null when there is none, with its
-// reason, or when the stretch was too short for it.
+// Reports a meter's `energy_j` and `watts`, and its coverage in `energy_of`; null, with the reason, if there
+// is no meter or the period was too short for it.
 class EnergyObserver : public Observer {
  public:
   explicit EnergyObserver(EnergyMeter* meter, std::string why_none = "no energy meter");
   void before() override;
   void after() override;
   void report(nlohmann::json& metrics) const override;
-  // Why there is no reading of the last stretch; "" when there is.
+  // Returns why there is no reading of the last period; "" if there is one.
   const std::string& fault() const { return note_; }
-  // Of the last stretch. Throw Error(io) with the reason when there is no reading.
+  // Return the energy and power of the last period. Throw Error(io) with the reason if there is no reading.
   double joules() const;
   double watts() const { return joules() / seconds_; }
 
@@ -43,8 +43,8 @@ class EnergyObserver : public Observer {
   double begin_j_ = 0, begin_s_ = 0, joules_ = 0, seconds_ = 0;
 };
 
-// A number that the operating system shows in a file under /sys, read before, during and after: the smallest
-// and the largest are reported as `<key>_low` and `<key>_high`.
+// Reads a number from a file under /sys before, during and after the work and reports the smallest and the
+// largest as `<key>_low` and `<key>_high`.
 class SysfsObserver : public Observer {
  public:
   SysfsObserver(std::string key, std::string path, double scale);
@@ -60,22 +60,22 @@ class SysfsObserver : public Observer {
   bool seen_ = false;
 };
 
-// The clock of the first CPU in MHz, and the hottest thermal zone's temperature in degrees Celsius.
+// Observe the clock of the first CPU in MHz, and the hottest thermal zone's temperature in degrees Celsius.
 std::unique_ptr<Observer> clock_observer(const std::string& sysfs = "/sys");
 std::unique_ptr<Observer> temperature_observer(const std::string& sysfs = "/sys");
 
-// Runs `work` once between before() and after() of all of them. The first named is told last before the work
-// and first after it, so a clock named first times nothing of the others. `work` is given what to call now
-// and then.
+// Runs `work` once between before() and after() of all observers. The first one's before() is called last and
+// its after() first, so that a clock in first place does not time the others. `work` receives a function to
+// call from time to time.
 void observe(const std::vector<Observer*>& observers,
              const std::function<void(const std::function<void()>& during)>& work);
 
-// Runs `work` once, which is given what to call now and then, and tells its energy by the meter of the CPU's
-// packages, clocks and temperatures.
+// Runs `work` once, which receives a function to call from time to time, and returns its energy by the meter
+// of the CPU's packages, with clocks and temperatures.
 nlohmann::json watch_job(const std::function<void(const std::function<void()>&)>& work);
 
-// Energy under its own keys, the rest among the metrics. Of what GPUs took beside the packages the meter sees
-// nothing, so that of such jobs no energy is told.
+// Adds the energy under its own keys and the rest to the metrics. The meter does not cover GPUs beside the
+// packages, so no energy is reported for jobs that use them.
 void add_observed(nlohmann::json& row, nlohmann::json seen, double flops, bool with_gpus);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Carving batches out of the arena and finding elements in them.
+// Carves batches out of the arena and finds their elements.
 #include "measure/operands.hpp"
 
 #include <algorithm>
@@ -12,15 +12,16 @@ namespace tilewright {
 namespace {
 
 constexpr double default_cold_batch_bytes = 32.0 * 1024 * 1024;
-// The regions of A, B and C begin at different offsets within a page: were they equal, stores to C and loads
-// of A or B 4 KiB apart would be taken for conflicts at some sizes and decide the comparison.
+// The regions of A, B and C begin at different offsets within a page: with equal offsets, the CPU would take
+// stores to C and loads of A or B 4 KiB apart for conflicts at some sizes, and that would decide the
+// comparison.
 constexpr std::int64_t b_skew = 1344;
 constexpr std::int64_t c_skew = 2752;
 
 std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 std::int64_t whole_pages(std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-// Bytes from one batch to the next of each operand, as they lie in memory, in whole lines.
+// Bytes between consecutive batches of each operand, as they lie in memory, in whole cache lines.
 struct Extents {
   explicit Extents(const GemmProblem& problem)
       : a(bytes(problem, 0)), b(bytes(problem, 1)), c(bytes(problem, 2)) {}
@@ -36,7 +37,7 @@ struct Extents {
       elements = saturating_sum(saturating_product(x.step, count - 1), matrices);
     if (is_interleaved(problem.layout) && problem.block > 0 && count > 0)
       elements = saturating_product((count - 1) / problem.block + 1, matrices);
-    constexpr std::int64_t most = std::int64_t{1} << 60;  // that no memory has; three of them can be added
+    constexpr std::int64_t most = std::int64_t{1} << 60;  // exceeds any memory; three of them can be added
     return whole_lines(std::min(most, saturating_product(elements, size_bytes(problem.dtype))));
   }
 };
@@ -44,8 +45,8 @@ struct Extents {
 }  // namespace
 
 std::int64_t default_batch_count(GemmProblem problem, Residency residency) {
-  // The footprint of one problem, or of one block, without the arrays of pointers: residency speaks of
-  // operands.
+  // The footprint of one problem, or of one block, without the arrays of pointers: residency counts operands
+  // only.
   const std::int64_t unit = problem.layout == Layout::block_interleaved ? problem.block : 1;
   problem.layout = Layout::strided;
   problem.batch_count = 1;
@@ -122,7 +123,7 @@ void OperandSet::set_pointers(PointerOrder order) {
   const std::int64_t count = problem_.batch_count;
   const std::int64_t size = size_bytes(problem_.dtype);
   std::mt19937_64 random(11);
-  // `run`: how many problems in turn have one matrix.
+  // `run`: how many consecutive problems share one matrix.
   const auto point = [&](Matrix& matrix, std::int64_t problem_bytes, std::int64_t run = 1) {
     std::vector<std::int64_t> slots(static_cast<std::size_t>((count + run - 1) / run));
     std::iota(slots.begin(), slots.end(), 0);

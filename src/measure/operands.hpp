@@ -1,4 +1,4 @@
-// The operands of a measured case: as many batches as its residency asks for, carved out of an arena, with
+// The operands of a measured case: as many batches as its residency requires, carved out of an arena, with
 // the arrays of pointers that pointer batches need. It knows where every element of every problem lies, and
 // computes nothing.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-// In which order the pointers of a pointer batch visit the matrices in memory.
+// The order in which the pointers of a pointer batch visit the matrices in memory.
 enum class PointerOrder : std::uint8_t { sequential, random };
 template <>
 struct EnumNames<PointerOrder> {
@@ -24,8 +24,8 @@ inline constexpr double cold_bytes = double(std::int64_t{1} << 30);  // operands
 inline constexpr double l2_bytes = 512.0 * 1024;
 inline constexpr double l1_bytes = 24.0 * 1024;
 
-// How many problems like `problem` make one batch: what fits the cache (at least one), or some 32 MiB when
-// cold. Whole blocks for interleaved layouts.
+// Returns how many problems like `problem` make one batch: as many as fit the cache (at least one), or some
+// 32 MiB when cold; whole blocks for interleaved layouts.
 std::int64_t default_batch_count(GemmProblem problem, Residency residency);
 
 class OperandSet {
@@ -37,23 +37,23 @@ class OperandSet {
   };
   static Extent extent(const GemmProblem& problem, std::int64_t batches);
 
-  // Carves `batches` batches out of the arena, preparing it when it is too small; that would move it under
-  // other sets, so prepare it for all of them first. Sets of one arena share their bytes: the same A and B
-  // read in another layout.
+  // Carves `batches` batches out of the arena. If the arena is too small it grows and moves, which
+  // invalidates other sets, so prepare it for all sets first. Sets of one arena share their bytes: the same A
+  // and B read in another layout.
   OperandSet(Arena& arena, const GemmProblem& problem, std::int64_t batches, Data data = Data::uniform,
              PointerOrder order = PointerOrder::sequential);
-  // Every operand of every batch in memory of its own, placed on NUMA nodes.
+  // Allocates every operand of every batch separately, placed on NUMA nodes.
   OperandSet(Placement placement, int threads, const GemmProblem& problem, std::int64_t batches,
              Data data = Data::uniform, PointerOrder order = PointerOrder::sequential);
 
   const GemmProblem& problem() const noexcept { return problem_; }
   std::int64_t batches() const noexcept { return batches_; }
 
-  // Addresses of one batch, scalars left to the caller.
+  // Returns the addresses of one batch; the caller sets the scalars.
   Operands batch(std::int64_t index) const;
 
-  // The streams that hold the bytes which `count` batches from `first` on must move; with placed memory count
-  // is 1.
+  // Returns the streams over the bytes that `count` batches from `first` on must move; with placed memory
+  // count is 1.
   StreamOperands streams(std::int64_t first, std::int64_t count) const;
 
  private:
@@ -72,11 +72,11 @@ class OperandSet {
   std::vector<BatchBuffer> placed_;
 };
 
-// Batches needed so that together they hold at least `ring_bytes` (cold), or one per thread (l2, l1).
+// Returns the number of batches that together hold at least `ring_bytes` (cold), or one per thread (l2, l1).
 std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads,
                          double ring_bytes = cold_bytes);
 
-// Where the elements of one operand lie, in elements from its address: (i, j) of matrix q as stored.
+// Layout of one operand, in elements from its address: element (i, j) of matrix q as stored.
 struct StoredOperand {
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_step = 1, column_step = 0;  // to the next row, to the next column
@@ -87,7 +87,8 @@ struct StoredOperand {
     return first + q / block * step + q % block + i * row_step + j * column_step;
   }
 };
-// Of operand 0 (A), 1 (B) or 2 (C); each matrix of a pointer batch has an address of its own.
+// Returns the layout of operand 0 (A), 1 (B) or 2 (C); each matrix of a pointer batch has an address of its
+// own.
 StoredOperand stored_operand(const GemmProblem& problem, int operand);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Reading recorded files; zlib passes on what is not compressed as it is.
+// Reads recorded files; zlib passes uncompressed data through unchanged.
 #include "measure/recorded_file.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ std::istringstream read_recorded(const std::string& path, const std::string& arg
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) refuse();
   constexpr std::size_t most_bytes = std::size_t{2}
-                                     << 30;  // a few KB may be the compressed form of any number
+                                     << 30;  // a few KB may be the compressed form of any amount
   std::string text;
   std::vector<char> part(1 << 16);
   int count = 0;
@@ -30,7 +30,7 @@ std::istringstream read_recorded(const std::string& path, const std::string& arg
       text.append(part.data(), std::size_t(count));
   int fault = Z_OK;
   gzerror(file.get(), &fault);
-  if (fault != Z_OK) refuse();  // damaged, or its end is missing
+  if (fault != Z_OK) refuse();  // damaged or truncated
   return std::istringstream(std::move(text));
 }
 

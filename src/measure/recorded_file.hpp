@@ -1,6 +1,6 @@
-// Recorded files: sweeps, runs of benches, lists of a profiler, as they lie in results/, plain or compressed
-// by gzip. This reads their text; what it says is its reader's business, and logs that a run still writes are
-// not read here.
+// Reads the text of recorded files: sweeps, runs of benches, lists of a profiler, as they lie in results/,
+// plain or compressed by gzip. Callers interpret the text. Logs that a run is still writing are not read
+// here.
 #pragma once
 
 #include <sstream>
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-// The text of the file at `path`. One that cannot be read is an Error with `code` that names `argument`.
+// Returns the text of the file at `path`. Throws Error with `code` naming `argument` if it cannot be read.
 std::istringstream read_recorded(const std::string& path, const std::string& argument, ErrorCode code);
 
 }  // namespace tilewright

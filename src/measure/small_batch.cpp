@@ -1,4 +1,4 @@
-// Places of matrices in each layout.
+// Computes the places of matrices in each layout.
 #include "measure/small_batch.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ SmallBatch::SmallBatch(const SmallCase& one, std::int64_t count, std::mt19937& r
     scatter();
     return;
   }
-  // To the last element, or to the end of the last block.
+  // The extent reaches to the last element, or to the end of the last block.
   for (int operand = 0; operand < 3; ++operand) {
     const StoredOperand x = stored_operand(case_.problem, operand);
     const std::int64_t last = (count - 1) * x.step + (x.columns - 1) * x.column_step + x.rows;
@@ -49,7 +49,7 @@ void SmallBatch::draw_sizes(std::mt19937& random) {
     const std::int64_t least = std::min(case_.smallest, most);
     return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
   };
-  constexpr std::int64_t largest_every = 5;  // one of so many has the largest sizes
+  constexpr std::int64_t largest_every = 5;  // one problem in this many has the largest sizes
   for (std::int64_t q = 0; q < count_; ++q) {
     GemmProblem own = p;
     if (q % largest_every != 1) {
@@ -64,7 +64,7 @@ void SmallBatch::draw_sizes(std::mt19937& random) {
   }
 }
 
-// Matrices of a pointer batch lie in an order that has nothing to do with their numbers.
+// Places the matrices of a pointer batch in an order unrelated to their numbers.
 void SmallBatch::scatter() {
   const std::int64_t piece =
       case_.any_alignment ? 1 : std::max<std::int64_t>(1, sector_bytes / size_bytes(case_.problem.dtype));

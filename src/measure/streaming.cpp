@@ -49,10 +49,10 @@ HWY_ATTR void write_lines(std::uint64_t* words, std::int64_t lines, Vector value
   }
 }
 
-// A position in one stream that advances by an exact fraction of its lines per group (fixed point, 20 bits).
+// A position in one stream that advances by a fixed fraction of its lines per group (fixed point, 20 bits).
 struct Cursor {
   Cursor(std::int64_t lines, std::int64_t groups) : total(lines), step((lines << 20) / groups) {}
-  // Lines of the next group; the last group takes what rounding left over.
+  // Returns the lines of the next group; the last group takes the rounding remainder.
   std::int64_t next(bool last) {
     fixed += step;
     const std::int64_t end = last ? total : fixed >> 20;
@@ -117,11 +117,11 @@ namespace {
 
 const volatile std::uint64_t runtime_zero = 0;
 
-// A, B and C take turns after this many bytes in all: coarser turns leave memory idle between the streams
-// (measured: 512 to 1024 bytes are best or within 2 % of it for every mix of the three).
+// The loop switches between A, B and C after this many bytes in all: larger groups leave memory idle between
+// the streams (measured: 512 to 1024 bytes are best or within 2 % of it for every mix of the three).
 constexpr std::int64_t group_bytes = 1024;
 
-// The part of a stream that thread `index` of `threads` walks, in whole lines.
+// Returns where the part of thread `index` of `threads` begins in a stream, in whole lines.
 std::int64_t part_begin(std::int64_t bytes, int index, int threads) {
   return bytes / 64 * index / threads * 64;
 }

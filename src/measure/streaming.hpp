@@ -1,7 +1,6 @@
 // The memory ceiling of a case: loops that move exactly the bytes of A, B and C that the multiplication must
 // move, and compute next to nothing. They run on the case's own buffers, so they can be timed between the
-// implementations that are held against them. C keeps its contents when it is read and is zeroed when it is
-// only written.
+// implementations compared with them. C keeps its contents if it is read and is zeroed if it is only written.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,8 @@
 
 namespace tilewright {
 
-// How the streams are walked; what is best depends on the mix, so all that fit are tried and the best counts.
+// The ways to walk the streams. The best one depends on the mix, so all suitable ones are tried and the best
+// counts.
 enum class Stream : std::uint8_t { plain, prefetch, non_temporal, non_temporal_prefetch };
 template <>
 struct EnumNames<Stream> {
@@ -32,10 +32,10 @@ struct StreamOperands {
   bool read_c = false;  // C is read and written (beta != 0), or only written
 };
 
-// The kinds worth trying: non-temporal stores only where C is not read.
+// Returns the kinds worth trying: non-temporal stores only if C is not read.
 std::vector<Stream> stream_kinds(bool read_c);
 
-// One pass over the operands, each thread walking a contiguous part of every stream; A, B and C advance
+// Makes one pass over the operands, each thread walking a contiguous part of every stream; A, B and C advance
 // together in proportion to their sizes, as they do in a batch of small multiplications.
 void stream(const StreamOperands& operands, Stream kind, int threads);
 

@@ -1,5 +1,5 @@
-// Values of the four element types as checks of kernels need them: the real type behind one, the wider one
-// that references are summed in, random numbers in [-0.5, 0.5), NaN, an element of C as it must be, and the
+// Values of the four element types for checks of kernels: the real type behind one, the wider type in which
+// references are summed, random numbers in [-0.5, 0.5), NaN, the exact value of an element of C, and the
 // bound of its error. It knows no layouts.
 #pragma once
 
@@ -23,8 +23,8 @@ template <class R>
 struct RealOf<std::complex<R>> {
   using type = R;
 };
-// What references are summed in: products of floats are exact, those of doubles have eleven bits more, so
-// that the reference's own error is nothing beside that of a kernel.
+// The type in which references are summed: products of floats are exact, those of doubles have eleven bits
+// more, so that the reference's own error is negligible beside that of a kernel.
 template <class T>
 struct WideOf {
   using type = long double;
@@ -40,7 +40,7 @@ struct WideOf<std::complex<R>> {
 template <class T>
 inline constexpr bool is_pair = !std::is_same_v<T, typename RealOf<T>::type>;
 
-// A value of the type from real and imaginary part; real types have the first alone.
+// Makes a value of the type from real and imaginary part; real types take the real part only.
 template <class T>
 T value_from(double re, double im) {
   using R = typename RealOf<T>::type;
@@ -58,7 +58,7 @@ template <class T>
 typename WideOf<T>::type as_wide(T value) {
   return static_cast<typename WideOf<T>::type>(value);
 }
-// x y + sum as written: the library's product of complex numbers looks for infinities to repair.
+// Computes x y + sum as written: the standard library's complex product checks for infinities to repair.
 template <class W>
 W multiply_add(W x, W y, W sum) {
   return x * y + sum;
@@ -89,7 +89,7 @@ T conjugated(T value, Op op) {
   return value;
 }
 
-// Rows of op(A) or columns of op(B), one behind the other, with the absolute values of their elements.
+// Rows of op(A) or columns of op(B), one after the other, with the absolute values of their elements.
 template <class T>
 class Strips {
  public:
@@ -110,20 +110,20 @@ class Strips {
   std::vector<double> sizes_;
 };
 
-// What an element of C must be, and the size that the bound of its error grows with.
+// The exact value of an element of C, and the size to which the bound of its error is proportional.
 template <class T>
 struct Exact {
   typename WideOf<T>::type value{};
   double size = 0;
 };
 
-// value = alpha sum_l a(l) b(l) + beta c and size = |alpha| sum_l |a(l) b(l)| + |beta c|, of row i of op(A)
-// and column j of op(B). Neither counts where alpha is 0, nor C, as it was, where beta is 0.
+// Returns value = alpha sum_l a(l) b(l) + beta c and size = |alpha| sum_l |a(l) b(l)| + |beta c| for row i of
+// op(A) and column j of op(B). The sum is left out if alpha is 0, and the old C if beta is 0.
 template <class T>
 Exact<T> exact_element(T alpha, const Strips<T>& a, std::int64_t i, const Strips<T>& b, std::int64_t j,
                        T beta, T c) {
   Exact<T> exact;
-  if (alpha != T(0) && a.length() > 0) {  // NaN in alpha times nothing is nothing
+  if (alpha != T(0) && a.length() > 0) {  // an empty sum contributes nothing, even if alpha is NaN
     const T *const x = a.values(i), *const y = b.values(j);
     const double *const x_sizes = a.sizes(i), *const y_sizes = b.sizes(j);
     for (std::int64_t l = 0; l < a.length(); ++l) {
@@ -149,8 +149,8 @@ bool is_finite(std::complex<R> value) {
   return std::isfinite(value.real()) && std::isfinite(value.imag());
 }
 
-// NaN for NaN and an infinity for the same. Which parts of a complex number become NaN depends on how
-// products are formed, so there any for any.
+// True for NaN against NaN and for equal infinities. Which parts of a complex number become NaN depends on
+// how products are formed, so complex values with any NaN match each other.
 template <class R>
 bool is_same_beyond_numbers(R got, R exact) {
   return std::isnan(exact) ? std::isnan(got) : got == exact;
@@ -160,9 +160,10 @@ bool is_same_beyond_numbers(std::complex<R> got, std::complex<R> /*exact*/) {
   return !is_finite(got);
 }
 
-// How far a computed element is from the exact one. Its bound is (k + 4) eps size, twice that for complex
-// types (Higham 2002, section 3.5, for any order of the sum). Where the exact one is no number of the type,
-// the same is asked for, and the bound is 0. Nothing is promised where sums of that size overflow.
+// Returns how far a computed element is from the exact one. Its bound is (k + 4) eps size, twice that for
+// complex types (Higham 2002, section 3.5, for any order of the sum). If the exact value is not finite in the
+// type, the computed one must be the same, and the bound is 0. Nothing is promised if sums of that size
+// overflow.
 template <class T>
 Deviation deviation(T got, const Exact<T>& exact, std::int64_t k) {
   using Real = std::numeric_limits<typename RealOf<T>::type>;

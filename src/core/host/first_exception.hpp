@@ -1,5 +1,5 @@
-// Exceptions that must not leave where they are thrown: another thread, another stack. The first is kept
-// until the caller is there to have it.
+// Carries exceptions out of code that they must not leave: another thread or another stack. The first one is
+// kept until the caller can rethrow it.
 #pragma once
 
 #include <atomic>

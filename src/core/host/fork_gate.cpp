@@ -28,7 +28,7 @@ void sleep_briefly() {
   nanosleep(&moment, nullptr);
 }
 
-// Whether all others left within that time. They are let in again afterwards where they did not.
+// Returns true if all other threads left within `patience`; otherwise opens the gate again.
 bool close_gate(Clock::duration patience) {
   state.fetch_add(one_fork);
   for (const auto end = Clock::now() + patience;;) {
@@ -41,16 +41,16 @@ bool close_gate(Clock::duration patience) {
   return false;
 }
 
-// Who is within may wait for a thread that wants to enter, so the gate does not stay closed for long, and
-// fork does not wait for ever: a program whose calls never return is better served by a child that may not
-// compute than by none.
+// A thread within a Section may wait for a thread that wants to enter one, so the gate is closed only for
+// short periods, and fork does not wait for ever: a program whose calls never return is better served by a
+// child that may not compute than by none.
 void before_fork() {
   if (std::exchange(is_forking, true)) return;  // see go_first
   const NoCancel scope;
   struct stat tasks {};
   constexpr nlink_t of_one = 3;  // /proc/self/task has ".", "..", and a folder for each thread
   had_threads = lost_threads || ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > of_one;
-  if (depth > 0) return;  // a signal handler within a call: who waits for this thread would wait for ever
+  if (depth > 0) return;  // a signal handler within a call: fork would wait for this very thread
   constexpr Clock::duration each = std::chrono::milliseconds(20), all = std::chrono::seconds(20);
   for (const auto end = Clock::now() + all; !close_gate(each) && Clock::now() < end;) sleep_briefly();
 }

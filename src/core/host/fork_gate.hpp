@@ -1,7 +1,7 @@
-// Makes fork safe beside threads at work. A child of fork has the forking thread alone: a lock that another
-// thread holds, or a one-time initialisation that it is within, stays so for ever there. So fork waits for a
-// moment in which no other thread is within a Section. Every lock and every static of the library that calls
-// reach is a Mutex or a Once; nothing else registers with pthread_atfork.
+// Makes fork safe while other threads are at work. A child of fork has the forking thread alone: a lock held
+// by another thread, or a one-time initialisation that another thread has begun, stays so for ever there.
+// Therefore fork waits until no other thread is within a Section. Every lock and every static of the library
+// that calls reach is a Mutex or a Once; nothing else registers with pthread_atfork.
 #pragma once
 
 #include <atomic>
@@ -16,26 +16,26 @@ namespace tilewright {
 
 namespace fork_gate {
 
-// Pairs on one thread; they nest. fork waits until other threads have left.
+// Calls come in pairs on one thread; they nest. fork waits until other threads have left.
 void enter() noexcept;
 void leave() noexcept;
 
-// To be called once for each library that was loaded and may have handlers of fork itself: what was
-// registered last runs first before fork, and a library that ends its threads there must not be at work any
-// more.
+// Must be called once after loading a library that may register fork handlers itself: the handler registered
+// last runs first before fork, and a library that ends its threads there must not be at work any more.
 void go_first() noexcept;
 
-// Whether the calling thread is within.
+// True if the calling thread is within a Section.
 bool is_within() noexcept;
 
-// Forks that lie between this process and the one that loaded the library. Threads that were started under
-// another number are not there any more.
+// Returns the number of forks between the process that loaded the library and this one. Threads started under
+// another number do not exist any more.
 int generation() noexcept;
 
-// Whether this process is the child of one that had several threads, or descends from such a child.
+// True if this process is, or descends from, a child of a process that had several threads.
 bool threads_were_lost() noexcept;
 
-// No fork happens while it lives, nor is the thread cancelled: for what must not stay half done.
+// While a Section lives, no fork happens and the thread is not cancelled: for work that must not stay half
+// done.
 class Section {
  public:
   Section() noexcept { enter(); }
@@ -49,8 +49,8 @@ class Section {
 
 }  // namespace fork_gate
 
-// A mutex that no child of fork finds locked by a thread that is not there. Not for locks that are held while
-// matrices are multiplied: fork would wait for these.
+// A mutex that is never left locked in a child of fork by a thread that does not exist there. Do not use it
+// for locks held while matrices are multiplied: fork would wait for them.
 template <class M>
 class ForkSafe {
  public:
@@ -82,8 +82,8 @@ class ForkSafe {
   M mutex_;
 };
 
-// A mutex that may be held while a GPU works: fork does not wait, and a child finds it free. What it guards
-// serves no child, since a GPU's driver does not outlive fork.
+// A mutex that may be held while a GPU works: fork does not wait for it, and it is free in the child. The
+// data that it guards is of no use to a child, since a GPU's driver does not survive fork.
 class LongMutex {
  public:
   void lock() {
@@ -117,7 +117,8 @@ using Mutex = ForkSafe<std::mutex>;
 using RecursiveMutex = ForkSafe<std::recursive_mutex>;
 using SharedMutex = ForkSafe<std::shared_mutex>;
 
-// What is made once, by the first that asks, and never destroyed: threads may ask while the process ends.
+// An object made once, by the first caller of get(), and never destroyed: threads may still use it while the
+// process ends.
 template <class T>
 class Once {
  public:
@@ -144,7 +145,7 @@ class Once {
   std::mutex mutex_;
 };
 
-// std::call_once that no child of fork finds half done.
+// std::call_once that a child of fork never finds half done.
 template <class F>
 void fork_safe_call_once(std::once_flag& flag, F&& f) {
   const fork_gate::Section section;

@@ -1,5 +1,5 @@
-// What of its host process a call leaves as it was: errno, whether the calling thread can be cancelled, and
-// its signals. What fork needs is fork_gate.hpp's.
+// Preserves the state of the host process across a call: errno, the calling thread's cancellability, and
+// signals. Fork is handled in fork_gate.hpp.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-// errno as it was, once this ends: programs look at it after calls of theirs, not of ours.
+// Restores errno on destruction: programs read it after calls of their own, not of this library.
 class KeepErrno {
  public:
   KeepErrno() : before_(errno) {}
@@ -22,9 +22,9 @@ class KeepErrno {
   int before_;
 };
 
-// The calling thread cannot be cancelled while it lives: what pthread_cancel unwinds the stack with must not
-// pass through code that would not give back what it holds, such as SQLite's, nor through functions that are
-// noexcept.
+// The calling thread cannot be cancelled while this lives: pthread_cancel unwinds the stack with an exception
+// that must not pass through code that would not release its resources, such as SQLite's, nor through
+// noexcept functions.
 class NoCancel {
  public:
   NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -36,8 +36,8 @@ class NoCancel {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Threads that are started while it lives take no signals but those of their own faults: the host's handlers
-// run on the host's threads.
+// Threads started while this lives take no signals but those of their own faults: the host's handlers run on
+// the host's threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -55,8 +55,8 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-// A signal that a write of the calling thread may bring, kept from the host while this lives: its default
-// ends the process. SIGPIPE of closed pipes, SIGXFSZ of files that meet the limit of `ulimit -f`.
+// Blocks a signal that a write of the calling thread may raise and whose default action ends the process:
+// SIGPIPE of closed pipes, SIGXFSZ of files that reach the limit of `ulimit -f`.
 class HeldSignal {
  public:
   explicit HeldSignal(int signal) {
@@ -82,8 +82,8 @@ class HeldSignal {
   bool was_pending_ = false;
 };
 
-// The system call f() until no signal interrupts it. Not for close(): what it was asked to close is closed
-// then.
+// Repeats the system call f() until no signal interrupts it. Do not use it for close(), which has closed the
+// descriptor even if it was interrupted.
 template <class F>
 auto uninterrupted(F&& f) {
   for (;;)

@@ -1,5 +1,5 @@
-// Stacks of the library's own, and going to them. A piece for kernels stays with its thread; what is larger
-// is given back at once.
+// Allocates the library's own stacks and switches to them. Each thread keeps one stack that is large enough
+// for kernels; larger ones are released at once.
 #include "core/host/stack.hpp"
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t page = 4096;
-// Besides what is asked for: of what f calls, and of signal handlers.
+// Added to each request: room for the functions that f calls and for signal handlers.
 constexpr std::size_t spare_bytes = std::size_t(64) << 10;
 constexpr std::size_t kept_bytes = std::size_t(512) << 10;
 
@@ -44,7 +44,7 @@ class Stack {
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
-  // Stays mapped for good.
+  // Leaves the memory mapped for good.
   void keep() { low_ = nullptr; }
 
   char* low() const { return low_; }
@@ -76,8 +76,8 @@ void call(void* given) {
 }
 
 #if defined(__x86_64__)
-// tilewright_on_stack(top, f, argument): f(argument) with the stack pointer at top. The frame pointer leads
-// back, for debuggers and profilers too.
+// tilewright_on_stack(top, f, argument) calls f(argument) with the stack pointer at top. The frame pointer
+// leads back to the caller, for debuggers and profilers too.
 extern "C" [[gnu::visibility("hidden")]] void tilewright_on_stack(char* top, void (*f)(void*),
                                                                   void* argument);
 asm(R"(
@@ -106,7 +106,7 @@ tilewright_on_stack:
 )");
 void go(const Stack& stack, Call& what) { tilewright_on_stack(stack.low() + stack.bytes(), call, &what); }
 #else
-// Two halves of a pointer, since makecontext passes ints.
+// Passes a pointer in two halves, since makecontext passes ints.
 void call_halves(unsigned high, unsigned low) {
   call(reinterpret_cast<void*>(std::uintptr_t(high) << 32 | low));
 }
@@ -135,13 +135,13 @@ void run_on(const Stack& stack, void (*f)(void*), void* argument) {
 #endif
 }
 
-// Of the calling thread. Plain data first: they outlive the stack, which goes with the thread.
+// The calling thread's own stack. The plain data below outlives this object, which ends with the thread.
 struct Own {
   Stack stack{kept_bytes};
   Own();
   ~Own();
 };
-// The stack at work that the thread is on, if any; fibers that wait elsewhere may be on it as well.
+// The library's stack that the thread is running on, if any; suspended fibers may be on it as well.
 thread_local constinit const Stack* at_work = nullptr;
 thread_local constinit Own* own = nullptr;
 thread_local constinit bool own_is_in_use = false, thread_ends = false;
@@ -162,7 +162,7 @@ class AtWork {
   const Stack* before_;
 };
 
-// Whether the thread is on a stack of the library's already, with so much left.
+// True if the thread runs on one of the library's stacks already and `bytes` are left on it.
 bool has_room(std::size_t bytes) {
   if (at_work == nullptr) return false;
   const auto here = static_cast<const char*>(__builtin_frame_address(0));

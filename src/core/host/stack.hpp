@@ -1,7 +1,6 @@
-// Room on the stack for code that needs much of it. Callers may have little: threads are given as few as 16
-// KiB, fibers live on memory that the system does not know as a stack, and what runs over an end ends the
-// process, or worse. So what needs more than a little runs on memory of the library's own, one piece for each
-// thread.
+// Provides stack space for code that needs much of it. Callers may have little: threads are given as few as
+// 16 KiB, fibers live on memory that the system does not know as a stack, and an overflow ends the process,
+// or worse. So code that needs more than a little runs on memory of the library's own, one stack per thread.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +13,14 @@
 
 namespace tilewright {
 
-// More than this is not taken from a caller's stack: a small call, with all that is around it, has 8 KiB.
+// The library takes at most this much of a caller's stack; a small call as a whole stays within 8 KiB.
 inline constexpr std::size_t usual_stack_bytes = std::size_t(4) << 10;
 
-// f(argument), which must not throw, where at least so many bytes of stack are left. Throws
-// Error(out_of_memory) where there is no memory for them.
+// Calls f(argument), which must not throw, with at least `bytes` bytes of stack. Throws Error(out_of_memory)
+// if there is no memory for them.
 void call_with_stack(std::size_t bytes, void (*f)(void*), void* argument);
 
-// f() likewise, which may throw.
+// Calls f() likewise; f may throw.
 template <class F>
 void with_stack(std::size_t bytes, F&& f) {
   struct Work {
@@ -38,9 +37,9 @@ void with_stack(std::size_t bytes, F&& f) {
   work.exception.rethrow();
 }
 
-// f() for what is done once in a while and calls into other libraries, such as making a plan: with as much
-// stack as a thread has by default, with the host's errno kept, and on a thread that is not cancelled
-// meanwhile. Returns what f returns.
+// Calls f() for rare work that calls into other libraries, such as making a plan: with as much stack as a
+// thread has by default, with the host's errno preserved, and with cancellation of the thread disabled.
+// Returns the result of f.
 template <class F>
 auto at_ease(F&& f) {
   constexpr std::size_t much = std::size_t(4) << 20;

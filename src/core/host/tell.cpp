@@ -1,4 +1,4 @@
-// The write.
+// Writes messages to stderr with write(2).
 #include "core/host/tell.hpp"
 
 #include <signal.h>
@@ -23,7 +23,7 @@ void tell(std::string_view text) noexcept {
       if (wrote <= 0) return;
       done += std::size_t(wrote);
     }
-  } catch (const std::exception&) {  // no memory: nothing is said
+  } catch (const std::exception&) {  // no memory: nothing is written
   }
 }
 

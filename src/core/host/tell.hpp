@@ -1,13 +1,13 @@
-// What the library says without being asked: lines on stderr, written whole, whatever they hold and whatever
-// stderr is. Who says it decides whether.
+// Writes the library's unsolicited messages to stderr: each line is written whole, whatever bytes it holds
+// and whatever stderr is. The callers decide whether to write.
 #pragma once
 
 #include <string_view>
 
 namespace tilewright {
 
-// Writes it, as printable() shows it (core/input/printable.hpp), to file descriptor 2, past stdio and its
-// locks. A closed pipe sends no SIGPIPE; errno stays.
+// Writes `text`, made printable (core/input/printable.hpp), to file descriptor 2, past stdio and its locks. A
+// closed pipe sends no SIGPIPE; errno is preserved.
 void tell(std::string_view text) noexcept;
 
 }  // namespace tilewright

@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-// The "C" locale for the calling thread alone, as long as this lives.
+// Sets the "C" locale for the calling thread alone while it lives.
 class PlainLocale {
  public:
   PlainLocale() : plain_(::newlocale(LC_ALL_MASK, "C", nullptr)) {

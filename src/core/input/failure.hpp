@@ -1,5 +1,5 @@
-// The one translation of what other libraries and the system throw and say into words of this project, for
-// the places where exceptions end: the C interface, the tool and Python.
+// The one translation of exceptions and errors of other libraries and of the system into errors of this
+// project, for the places where exceptions end: the C interface, the tool and Python.
 #pragma once
 
 #include <exception>
@@ -14,14 +14,15 @@ struct Failure {
   std::string message;  // printable
 };
 
-// Of the exception that is being handled: call it in a catch block. An Error keeps its words; of others it is
-// said what failed. Exceptions without an object, such as those that end a thread, pass through.
+// Describes the exception that is being handled: call it in a catch block. An Error keeps its message; for
+// others the message says what failed. Exceptions without an object, such as those that end a thread, pass
+// through.
 Failure current_failure();
 
-// An error number of the system in English, whatever the locale and its encoding.
+// Returns the system's text for an error number in English, whatever the locale and its encoding.
 std::string system_error_text(int error_number);
 
-// Why the loader found no library or symbol, likewise; "" where nothing failed.
+// Returns the loader's last error in English; "" if there is none.
 std::string loader_error();
 
 }  // namespace tilewright

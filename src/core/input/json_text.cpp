@@ -71,11 +71,11 @@ class Builder : public nlohmann::json_sax<Json> {
 
   Json result_;
   std::vector<Json*> open_;  // the arrays and objects around the next value; each holds the one behind it
-  Json* place_ = nullptr;    // of the last key
+  Json* place_ = nullptr;    // where the value of the last key goes
   std::string fault_;
 };
 
-// The value, or what is wrong.
+// Reads `text` into `value`. Returns "" or what is wrong with the text.
 std::string read(std::string_view text, Json& value) {
   if (text.size() > most_json_bytes)
     return fmt::format("its {} bytes are more than the {} of a line", text.size(), most_json_bytes);
@@ -109,7 +109,7 @@ bool next_line(std::istream& stream, std::string& line) {
     while ((c = buffer.sbumpc()) != Traits::eof() && c != '\n') {
       line += Traits::to_char_type(c);
       if (line.size() <= most_json_bytes) continue;
-      stream.setstate(std::ios::failbit);  // there may be no end of it: nothing more is read
+      stream.setstate(std::ios::failbit);  // the line may never end: nothing more is read
       return true;
     }
   } catch (const std::ios_base::failure&) {  // a folder, or a medium that fails

@@ -1,6 +1,6 @@
-// The one reader of JSON texts and of files of such lines, and how JSON is written. What is not a JSON text,
-// is nested deeply, is huge or gives a key twice is refused before anything is built of it that a recursion
-// or the memory could not bear.
+// The one reader of JSON texts and of JSON Lines files, and the one writer of JSON. A text that is not JSON,
+// is nested deeply, is huge or gives a key twice is refused before anything is built from it that could
+// exhaust the stack or the memory.
 #pragma once
 
 #include <istream>
@@ -14,19 +14,19 @@ namespace tilewright {
 inline constexpr std::size_t most_json_depth = 64;
 inline constexpr std::size_t most_json_bytes = std::size_t{16} << 20;  // of one text
 
-// A text that is not JSON, or more of it than is taken.
+// Thrown for text that is not JSON and for text beyond the limits.
 class NotJson : public Error {
  public:
   using Error::Error;
 };
 
-// Throws NotJson(invalid_argument, argument) that says what is wrong and at which byte.
+// Parses `text`. Throws NotJson(invalid_argument, argument) that says what is wrong and at which byte.
 nlohmann::json parse_json(std::string_view text, const char* argument = "json");
-// Discarded where that would throw, as nlohmann::json::parse(text, nullptr, false) returns it.
+// Returns a discarded value if parse_json would throw, as nlohmann::json::parse(text, nullptr, false) does.
 nlohmann::json parse_json_or_discard(std::string_view text);
 
-// visit(value); refuse(why), which throws, where the text is not JSON or visit asks a value for what it is
-// not.
+// Calls visit(value). Calls refuse(why), which throws, if the text is not JSON or visit finds a value of the
+// wrong type.
 template <class Visit, class Refuse>
 void visit_json(std::string_view text, Visit&& visit, Refuse&& refuse) {
   try {
@@ -38,15 +38,16 @@ void visit_json(std::string_view text, Visit&& visit, Refuse&& refuse) {
   }
 }
 
-// The next line without its line feed; false at the end. Of a line that is longer than a JSON
-// text may be, such as that of a device without end, the part that parse_json() refuses as too long.
+// Reads the next line without its line feed; false at the end. If a line is longer than a JSON text may be,
+// such as that of a device without end, it reads just enough for parse_json() to refuse it as too long.
 bool next_line(std::istream& stream, std::string& line);
 
-// On one line, for files: bytes that are not UTF-8 become U+FFFD, so that what is written can be read.
+// Returns one line of JSON for files: bytes that are not UTF-8 become U+FFFD, so that the result can be read
+// back.
 std::string json_line(const nlohmann::json& json);
 
-// The number itself, of a value that a file may say anything in. Throws Error naming the key: a fraction,
-// true, or what T does not hold is not taken for another number.
+// Reads an integer from a value of a file, which may hold anything. Throws Error naming the key; fractions,
+// true, and numbers that T does not hold are refused, not converted.
 template <class T>
 T json_number(const nlohmann::json& object, const char* key);
 extern template std::int64_t json_number<std::int64_t>(const nlohmann::json&, const char*);

@@ -11,7 +11,7 @@ namespace {
 
 using Names = ArgumentNames;
 
-// One operand of a problem, as it is stored and as the caller calls it.
+// One operand of a problem, as it is stored and under the caller's name for it.
 struct NamedOperand {
   const Names::Operand& name;
   Names::Size cols_name;
@@ -34,7 +34,7 @@ NamedOperand named_c(const GemmProblem& p, const Names& names) {
           p.n,     p.ldc,   {p.sums == Sums::none ? p.stride_c : 0, p.outer_c, p.outermost_c}};
 }
 
-// In the order of the caller's arguments.
+// Returns the operands in the order of the caller's arguments.
 std::array<NamedOperand, 3> named_operands(const GemmProblem& p, const Names& names) {
   const NamedOperand a = named_a(p, names), b = named_b(p, names), c = named_c(p, names);
   if (names.by_rows) return {b, a, c};
@@ -52,7 +52,7 @@ std::optional<Fault> unnamed(const char* argument, Enum value, Enum last) {
   return {};
 }
 
-// Checks what no BLAS call has an argument for.
+// Checks the fields that have no counterpart in a BLAS call.
 std::optional<Fault> kind_fault(const GemmProblem& p) {
   if (auto fault = unnamed("dtype", p.dtype, DType::c128)) return fault;
   if (auto fault = unnamed("layout", p.layout, Layout::variable)) return fault;
@@ -72,8 +72,8 @@ Fault too_long(const NamedOperand& x, const char* argument, int number, std::int
                       x.name.title)};
 }
 
-// A matrix whose first element is too many bytes from its last; the larger of the factors is named. In 128
-// bits because the fields are unchecked: the comparisons against largest_span after each product keep it from
+// Reports a matrix whose elements span too many bytes and names the larger of its factors. It computes in 128
+// bits because the fields are unchecked: the comparison against largest_span after each product prevents
 // wrapping.
 std::optional<Fault> matrix_span_fault(const GemmProblem& p, const NamedOperand& x) {
   if (Wide(x.ld) * x.cols <= largest_span / size_bytes(p.dtype)) return {};
@@ -81,7 +81,7 @@ std::optional<Fault> matrix_span_fault(const GemmProblem& p, const NamedOperand&
   return too_long(x, x.name.ld, x.name.ld_number, x.ld);
 }
 
-// The same of all matrices of a batch.
+// Checks the span of all matrices of a batch likewise.
 std::optional<Fault> span_fault(const GemmProblem& p, const NamedOperand& x, const Names& names) {
   const Wide size = size_bytes(p.dtype);
   Wide span = Wide(x.ld) * x.cols * size;
@@ -119,7 +119,7 @@ std::optional<Fault> batch_fault(const GemmProblem& p, const Names& names) {
   return {};
 }
 
-// Levels are as many parts as problems can be dealt out to.
+// Checks the outer levels: the product of their counts must divide the batch count.
 std::optional<Fault> level_fault(const GemmProblem& p, const Names& names) {
   if (!has_levels(p)) return {};
   const auto& [count, outer, outermost] = names.counts;
@@ -157,8 +157,8 @@ Fault overlap_at(const GemmProblem& p, const NamedOperand& c, std::size_t level)
 }
 
 // Finds problems that share elements of C: each direction, the shortest stride first, must step over all that
-// lies within it. So lie levels one around the other, and bands of rows of one larger matrix, as in
-// the heads of an attention layer, which alternate within a column.
+// lies within it. Nested levels satisfy this, and so do bands of rows of one larger matrix, as in the heads
+// of an attention layer, which alternate within a column.
 std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) {
   if (p.batch_count <= 1 || p.m == 0 || p.n == 0) return {};
   std::array<Direction, 2 + most_batch_levels> all{Direction{-1, 1, p.m}, Direction{-1, p.ldc, p.n}};
@@ -166,7 +166,7 @@ std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) 
   for (std::size_t i = 0; i < levels.size(); ++i) all[2 + i] = {int(i), c.strides[i], levels[i].count};
   std::stable_sort(all.begin(), all.end(),
                    [](const Direction& x, const Direction& y) { return x.stride < y.stride; });
-  Wide extent = 1;  // of what lies within
+  Wide extent = 1;  // of the directions so far
   int level = 0;
   for (const Direction& next : all) {
     if (next.count <= 1) continue;
@@ -201,7 +201,7 @@ std::optional<Fault> stride_fault(const GemmProblem& p, const Names& names) {
   return p.sums == Sums::none ? overlap_fault(p, named_c(p, names)) : std::nullopt;
 }
 
-// Numbers that C callers give keep their sign.
+// Returns the fault of an invalid operation. Numbers of C callers keep their sign.
 Fault no_op(const Names::Operand& x, Op op) {
   return {x.op, x.op_number,
           fmt::format("{} = {} is none of n (0), t (1), c (2)", x.op, int(static_cast<signed char>(op)))};
@@ -218,7 +218,7 @@ Fault short_ld(const NamedOperand& x, bool by_rows) {
                       x.name.title, by_rows ? ", which lies by rows" : "")};
 }
 
-// The first fault of two arguments that change places by rows.
+// Returns the first fault of two arguments that change places for row-major callers.
 template <class F, class G>
 std::optional<Fault> first_of(const Names& names, F&& first, G&& second) {
   if (auto fault = names.by_rows ? second() : first()) return fault;

@@ -1,5 +1,5 @@
-// Refuses problems that mean nothing: negative sizes, leading dimensions smaller than the rows, overlapping
-// C, spans beyond 64 bits. It sees the description only; pointers are checked where the operands are known.
+// Refuses invalid problems: negative sizes, leading dimensions smaller than the rows, overlapping C, spans
+// beyond 64 bits. It checks the description only; pointers are checked where the operands are known.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,17 @@ struct Fault {
   std::string message;
 };
 
-// Products are written while A and B are still read.
+// C is written while A and B are still read.
 inline constexpr const char* in_place_reason = "C must not share elements with A or B";
 
-// Sizes and leading dimensions of one matrix multiplication; what every problem of a batch has in common.
+// Checks sizes and leading dimensions of one multiplication: the fields that all problems of a batch share.
 std::optional<Fault> find_shape_fault(const GemmProblem& problem,
                                       const ArgumentNames& names = argument_names);
 
-// All fields, strides, blocks and counts included. Both look in the order of the caller's arguments.
+// Checks all fields, strides, blocks and counts included. Both check in the order of the caller's arguments.
 std::optional<Fault> find_fault(const GemmProblem& problem, const ArgumentNames& names = argument_names);
 
-// A, B and C of one multiplication begin here.
+// The addresses at which A, B and C of one multiplication begin.
 struct Addresses {
   const void *a, *b, *c;
 
@@ -35,8 +35,8 @@ struct Addresses {
     return c != nullptr && (!reads_ab || (a != nullptr && b != nullptr && a != c && b != c));
   }
 };
-// Nulls, of A and B where they are read; the second also finds C at the address of an operand that is read.
-// Each may be an array of addresses.
+// Report null pointers; A and B count only if they are read. address_fault also reports C at the address of
+// an operand that is read. Each pointer may be an array of addresses.
 std::optional<Fault> null_fault(const Addresses& at, bool reads_ab,
                                 const ArgumentNames& names = argument_names);
 std::optional<Fault> address_fault(const Addresses& at, bool reads_ab,

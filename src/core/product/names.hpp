@@ -1,5 +1,6 @@
-// ArgumentNames says how a door's callers know the arguments of a product, for messages and BLAS codes. A
-// problem lies by columns; a product by rows reaches it with its sides swapped, and so do the names.
+// ArgumentNames holds the names under which an interface's callers know the arguments of a product, for
+// messages and BLAS codes. Problems are column-major; a row-major product reaches them with its sides
+// swapped, and so do the names.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ inline constexpr int op_a = 1, op_b = 2, m = 3, n = 4, k = 5, alpha = 6, a = 7, 
                      beta = 11, c = 12, ldc = 13;
 }
 
-// An argument that says the shape of one multiplication.
+// An argument that gives the shape of one multiplication.
 enum class ShapeArgument { none, op_a, op_b, m, n, k, lda, ldb, ldc };
 
 struct ArgumentNames {
@@ -22,7 +23,7 @@ struct ArgumentNames {
     const char *op, *matrix, *ld;
     std::array<const char*, 3> strides;  // from the innermost level on
     int op_number, number, ld_number;
-    const char* title;  // in sentences
+    const char* title;  // the name within sentences
   };
   struct Size {
     const char* name;
@@ -37,7 +38,7 @@ struct ArgumentNames {
   Operand c{"", "c", "ldc", {"stride_c", "outer_c", "outermost_c"}, 0, blas_number::c, blas_number::ldc, "C"};
   Size m{"m", blas_number::m}, n{"n", blas_number::n};
   std::array<const char*, 3> counts{"batch_count", "outer_count", "outermost_count"};
-  // True if the caller's matrices lie by rows, so that the problem's A is the caller's B.
+  // True if the caller's matrices are row-major, so that the problem's A is the caller's B.
   bool by_rows = false;
 
   constexpr int number_of(ShapeArgument argument) const {
@@ -47,7 +48,7 @@ struct ArgumentNames {
   }
 };
 
-// Returns the names for a product by rows, C^T = op(B)^T op(A)^T.
+// Returns the names for a row-major product, C^T = op(B)^T op(A)^T.
 constexpr ArgumentNames swapped(ArgumentNames names) {
   std::swap(names.a, names.b);
   std::swap(names.m, names.n);
@@ -55,9 +56,8 @@ constexpr ArgumentNames swapped(ArgumentNames names) {
   return names;
 }
 
-// The first in the order of the caller's arguments that cannot be: an operation that is none, a negative
-// size, a leading dimension below the rows or `least_ld`. `x` has the fields of a GemmProblem. Allocates
-// nothing.
+// Returns the first invalid argument in the caller's order: an invalid operation, a negative size, a leading
+// dimension below the rows or `least_ld`. `x` has the fields of a GemmProblem. Allocates nothing.
 template <class Shape>
 constexpr ShapeArgument first_bad_argument(const Shape& x, bool by_rows, std::int64_t least_ld = 0) {
   using A = ShapeArgument;

@@ -1,6 +1,6 @@
-// Two elements lie on each other where a sum of multiples of strides is (nearly) a given number: a bounded
-// linear Diophantine equation. Strides are gone through from the largest to the smallest, and of each only
-// the multiples that the smaller ones can make up for: few, where an array is a part of another one.
+// Two elements coincide if a sum of multiples of strides is (nearly) a given number: a bounded linear
+// Diophantine equation. The search takes strides from the largest to the smallest and tries only the
+// multiples that the smaller ones can compensate: few, if an array is a part of another one.
 #include "core/product/overlap.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using Wide = __int128;  // strides and counts of views may be anything
 constexpr int most_terms = 2 * ArrayView::most_dims;
 constexpr int most_tries = 10000;
 
-// x strides, for low <= x <= high.
+// The unknown of one stride: x * stride with low <= x <= high.
 struct Term {
   std::int64_t stride, low, high;
 };
@@ -34,7 +34,8 @@ class Search {
     }
     terms_[count_++] = {stride, low, high};
   }
-  // Whether a sum lies in [low, high]; `zero`: also that of nothing but zeros.
+  // Returns true if a sum lies in [low, high]; with `zero`, the sum of zero multiples alone counts too.
+  // Returns `unknown` if the search takes too long.
   bool finds(Wide low, Wide high, bool zero, bool unknown) {
     std::sort(terms_, terms_ + count_, [](const Term& x, const Term& y) { return x.stride > y.stride; });
     least_[count_] = most_[count_] = 0;
@@ -61,7 +62,7 @@ class Search {
 
   int count_ = 0, tries_ = 0;
   Term terms_[most_terms];                             // NOLINT: count_ of them are set
-  Wide least_[most_terms + 1], most_[most_terms + 1];  // NOLINT: of what the terms from here on add up to
+  Wide least_[most_terms + 1], most_[most_terms + 1];  // NOLINT: range of the sums of the terms from here on
 };
 
 }  // namespace
@@ -107,7 +108,7 @@ bool plainly_apart(std::span<const Step> steps, std::int64_t item) {
     if (step.count > 1) sorted[count++] = {step.count, step.stride < 0 ? -step.stride : step.stride};
   }
   std::sort(sorted, sorted + count, [](const Step& x, const Step& y) { return x.stride < y.stride; });
-  Wide reach = item;  // from the first one's begin to the last one's end, of what smaller strides lead to
+  Wide reach = item;  // the bytes that the smaller strides span together
   for (int i = 0; i < count; ++i) {
     if (sorted[i].stride < reach) return false;
     reach += Wide(sorted[i].count - 1) * sorted[i].stride;

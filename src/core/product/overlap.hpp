@@ -1,4 +1,4 @@
-// Which arrays share elements, with others and within themselves, whatever their strides are.
+// Decides which arrays share elements, with others and within themselves, whatever their strides are.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Step {
   std::int64_t count, stride;
 };
 
-// Where elements of `item` bytes lie.
+// The elements of an array in memory, `item` bytes each.
 struct Footprint {
   std::uintptr_t address = 0;
   std::int64_t item = 1;
@@ -27,15 +27,15 @@ struct Footprint {
 
 AddressRange range_of(const Footprint& footprint);
 
-// Whether no two elements of an array, each as long as `item`, lie on each other because each stride leads
-// over all that smaller ones lead to, as in parts of arrays, their axes in any order. False also for what
-// only a search can tell.
+// True if the elements of an array, each as long as `item`, cannot overlap because each stride steps over all
+// that smaller ones span, as in parts of arrays with their axes in any order. Also false if only a search
+// could decide.
 bool plainly_apart(std::span<const Step> steps, std::int64_t item);
 
-// Whether two elements of one array lie on each other; false where that would take too long to find.
+// True if two elements of one array overlap; false if that would take too long to find.
 bool repeats(std::span<const Step> steps, std::int64_t item);
 
-// Whether an element of x and one of y lie on each other; `unknown` where that would take too long to find.
+// True if an element of x overlaps one of y; `unknown` if that would take too long to find.
 bool share_memory(const Footprint& x, const Footprint& y, bool unknown);
 
 }  // namespace tilewright

@@ -1,6 +1,6 @@
-// A product of strided views as one problem of the library. Matrices by rows are their transposes by columns:
-// C^T = op(B)^T op(A)^T, so that the sides change places and nothing is moved. Dimensions of the batch become
-// levels, the innermost three of them in one call.
+// Expresses a product of strided views as one problem of the library. A row-major matrix is its transpose in
+// column-major order: C^T = op(B)^T op(A)^T, so the sides change places and nothing is moved. Dimensions of
+// the batch become levels, the innermost three of them in one call.
 #include "core/product/product.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string shape_text(const ArrayView& x) {
                   shape_text(other) + ": " + why);
 }
 
-// The stride of dimension `index` of the batch of c in x; 0 where x is broadcast along it.
+// Returns the stride in x along dimension `index` of the batch of c; 0 if x is broadcast along it.
 std::int64_t batch_stride(const char* name, const ArrayView& x, const ArrayView& c, int index) {
   const int own = index - (c.ndim - x.ndim);
   if (own < 0) return 0;
@@ -36,8 +36,8 @@ std::int64_t batch_stride(const char* name, const ArrayView& x, const ArrayView&
 
 }  // namespace
 
-// Whether elements of a column are neighbours, with columns that do not overlap at distance ld. Strides along
-// a dimension of one element mean nothing.
+// True if the elements of a column are adjacent, with columns that do not overlap at distance ld. Strides
+// along a dimension of one element mean nothing.
 bool Product::by_columns(const Shape& x, std::int64_t& ld) {
   if (x.rows > 1 && x.row_stride != 1) return false;
   const std::int64_t least = std::max<std::int64_t>(x.rows, 1);
@@ -46,10 +46,10 @@ bool Product::by_columns(const Shape& x, std::int64_t& ld) {
   return true;
 }
 
-// What x is to the library: stored by columns, or by rows and so transposed. There is no operation that
-// conjugates alone.
+// Describes x to the library: as column-major, or as row-major and so transposed. Fails for conjugation
+// without transposition, for which there is no operation.
 bool Product::as_operand(const Shape& x, bool conj, Matrix& to) {
-  if (x.rows == 0 || x.cols == 0) {  // strides of what has no elements mean nothing
+  if (x.rows == 0 || x.cols == 0) {  // strides of an empty array mean nothing
     to.ld = std::max<std::int64_t>(x.rows, 1), to.op = Op::none;
     return true;
   }
@@ -71,7 +71,7 @@ Product::Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, con
   find_sizes(a, b, c);
   left_.data = a.data, right_.data = b.data, result_.data = c.data;
   find_levels(a, b, c);
-  if (!is_written()) {  // strides of what has no elements mean nothing
+  if (!is_written()) {  // strides of an empty array mean nothing
     copies_ = copy_none;
     describe_empty(c);
     return;
@@ -85,7 +85,7 @@ Product::Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, con
     if (!lies) return Shape{rows, cols, cols, 1};
     return Shape{rows, cols, x.strides[x.ndim - 2], x.strides[x.ndim - 1]};
   };
-  // A sum of no products reads neither a nor b, whose strides NumPy makes 0 then.
+  // A sum of no products reads neither a nor b, whose strides NumPy sets to 0 in this case.
   const Shape sa = shape_of(a, !empty_), sb = shape_of(b, !empty_), sc = shape_of(c, true);
   std::int64_t ld = 0;
   const bool columns = by_columns(sc, ld), rows = by_columns(sc.transposed(), ld);
@@ -93,7 +93,7 @@ Product::Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, con
     copies_ = copy_c;
     return;
   }
-  // A single column is best taken as one, else the usual order of rows goes first where both are possible.
+  // A single column is treated as one; otherwise row-major is preferred if both are possible.
   const bool by_rows = rows && !(columns && sc.cols == 1);
   if (may_repeat(sc)) {
     copies_ = copy_c;
@@ -104,7 +104,7 @@ Product::Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, con
   if (copies_ == copy_none) join_levels();
 }
 
-// Of a product that nothing is done for: the sizes, as packed operands by rows have them, for problem().
+// Describes a product without work: its sizes, as packed row-major operands have them, for problem().
 void Product::describe_empty(const ArrayView& c) {
   const auto times = [](std::int64_t x, std::int64_t y) {
     std::int64_t product = 0;
@@ -140,7 +140,7 @@ void Product::find_levels(const ArrayView& a, const ArrayView& b, const ArrayVie
     if (level.count <= 1) continue;
     if (level.c < 0 && (level.a > 0 || level.b > 0)) {
       copies_ |= copy_c;
-    } else if (level.c < 0) {  // all from their other ends
+    } else if (level.c < 0) {  // start all operands from their other ends
       left_.data += (level.count - 1) * level.a * size;
       right_.data += (level.count - 1) * level.b * size;
       result_.data += (level.count - 1) * level.c * size;
@@ -153,16 +153,16 @@ void Product::find_levels(const ArrayView& a, const ArrayView& b, const ArrayVie
   }
 }
 
-// Whether matrices of c, each of which does not lie on itself, may lie on each other.
+// True if different matrices of c, none of which overlaps itself, may overlap.
 bool Product::may_repeat(const Shape& c) const {
   if (level_count_ == 0 || factors_.sum) return false;
-  Step steps[ArrayView::most_dims];  // NOLINT: as many as there are levels, and two, are set
+  Step steps[ArrayView::most_dims];  // NOLINT: level_count_ + 2 of them are set
   for (int i = 0; i < level_count_; ++i) steps[i] = {levels_[i].count, levels_[i].c};
   steps[level_count_] = {c.rows, c.row_stride}, steps[level_count_ + 1] = {c.cols, c.col_stride};
   return !plainly_apart({steps, std::size_t(level_count_ + 2)}, 1);
 }
 
-// Levels that go on where the one within them ends are one.
+// Merges levels that continue where the one within them ends.
 void Product::join_levels() {
   int kept = 0;
   for (int i = 0; i < level_count_; ++i) {
@@ -199,7 +199,7 @@ double Product::work() const noexcept {
   return work;
 }
 
-// One level is a strided batch, more are one by addresses, as run_sum() has them.
+// One level is a strided batch; more levels become a batch of pointers, as run_sum() passes them.
 void Product::describe_sum(GemmProblem& p) const {
   p.sums = Sums::batch_reduce;
   p.layout = level_count_ <= 1 && !empty_ ? Layout::strided : Layout::pointer;

@@ -1,5 +1,5 @@
-// The product of arrays with any strides, as NumPy-like callers make it: how its matrices become one problem
-// of the library and its operands, in as few calls as its levels of batches allow and without copies.
+// A product of arrays with any strides, as NumPy-like callers make it, expressed as problems of the library
+// and their operands: in as few calls as its levels of batches allow and without copies.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ struct Factors {
   bool sum = false;  // the products of the batch are added up in one c, whose strides along the batch are 0
 };
 
-// Operands that no problem can express as they lie, as bits. The caller replaces them by packed copies (of c:
-// by a packed result that it copies back) and asks again.
+// Flags for operands that no problem can express as they lie. The caller replaces these by packed copies (c
+// by a packed result that it copies back) and constructs the Product again.
 enum Copies : unsigned { copy_none = 0, copy_a = 1, copy_b = 2, copy_c = 4 };
 
-// c = alpha op(a) op(b) + beta c for each matrix of the batch, where op conjugates or not. a is (batch...,
-// m, k), b (batch..., k, n), c (batch..., m, n); batches of a and b broadcast to that of c. All of one type
-// and memory. copies() says what has to be copied; then nothing else is known. Throws Error for shapes that
-// do not fit, naming both.
+// c = alpha op(a) op(b) + beta c for each matrix of the batch, where op conjugates or not. a is (batch..., m,
+// k), b (batch..., k, n), c (batch..., m, n); batches of a and b broadcast to that of c. All operands have
+// one type and lie in one memory. If copies() is not copy_none, nothing else is known yet. Throws Error for
+// shapes that do not fit, naming both.
 class Product {
  public:
   // The problem's A, B or C: the first matrix of the batch.
@@ -34,7 +34,7 @@ class Product {
     std::int64_t ld = 1;
     Op op = Op::none;
   };
-  // A level of the batch, and the elements from one of its parts to the next.
+  // A level of the batch: its parts, and the distance in elements between them in each operand.
   struct Level {
     std::int64_t count, a, b, c;
   };
@@ -43,36 +43,36 @@ class Product {
 
   unsigned copies() const noexcept { return copies_; }
   bool swapped() const noexcept { return swapped_; }  // true if the problem's A is b
-  // A sum of no products is written to.
+  // False if c has no elements, or if there are no products and no sum: a sum of no products is written too.
   bool is_written() const noexcept { return factors_.sum ? !no_elements_ : !empty_; }
   double work() const noexcept;  // multiplications of elements in all
   DType dtype() const noexcept { return dtype_; }
   Location location() const noexcept { return location_; }
-  // These are the problem's.
+  // Sizes and operands of the problem, whose sides may be swapped.
   std::int64_t m() const noexcept { return m_; }
   std::int64_t n() const noexcept { return n_; }
   std::int64_t k() const noexcept { return k_; }
-  // The problem of one call; of a product that takes several, that of each.
+  // Returns the problem of one call; if the product takes several calls, each has this problem.
   GemmProblem problem() const;
   const Factors& factors() const noexcept { return factors_; }
   const Matrix& a() const noexcept { return left_; }
   const Matrix& b() const noexcept { return right_; }
   const Matrix& c() const noexcept { return result_; }
-  // From the outermost on. The innermost three are those of problem().
+  // The levels from the outermost inwards. The innermost three are part of problem().
   std::span<const Level> levels() const noexcept { return {levels_, std::size_t(level_count_)}; }
 
-  // f(a, b, c) with the elements that each call's operands lie behind those of the first.
+  // Calls f(a, b, c) for each call with the offsets, in elements, of its operands from those of the first.
   template <class F>
   void for_each_call(F&& f) const;
 
-  // Each problem's matrices begin here, as the problem's A, B and C.
+  // The addresses at which the problem's A, B and C begin.
   struct Addresses {
     std::vector<char*> a, b, c;
   };
   Addresses addresses() const;
 
  private:
-  // Of one matrix: sizes and strides of its rows and columns.
+  // Sizes of one matrix and the strides of its rows and columns.
   struct Shape {
     std::int64_t rows, cols, row_stride, col_stride;
     Shape transposed() const { return {cols, rows, col_stride, row_stride}; }
@@ -92,7 +92,7 @@ class Product {
   Location location_;
   Factors factors_;
   unsigned copies_ = copy_none;
-  std::int64_t m_ = 0, n_ = 0, k_ = 0;  // of the call, whose sides may have been swapped
+  std::int64_t m_ = 0, n_ = 0, k_ = 0;  // of the problem of one call, whose sides may have been swapped
   Matrix left_, right_, result_;
   bool swapped_ = false;
   bool empty_ = false, no_elements_ = false;  // no products; a result without elements

@@ -1,4 +1,4 @@
-// Looks cuBLAS's functions up and passes calls on.
+// Looks up cuBLAS's functions and forwards calls.
 #include "device/gpu/blas.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ using GemmGrouped = int (*)(void*, const int*, const int*, const int*, const int
 
 int operation(Op op) { return op == Op::none ? 0 : op == Op::trans ? 1 : 2; }
 
-// "cublasDgemmBatched" for f64 and "Batched".
+// Returns "cublasDgemmBatched" for f64 and "Batched".
 std::string gemm_name(DType dtype, const char* kind) {
   return fmt::format("cublas{}gemm{}", "SDCZ"[static_cast<int>(dtype)], kind);
 }
@@ -35,8 +35,8 @@ std::string gemm_name(DType dtype, const char* kind) {
 
 namespace {
 
-// A copy of a scalar at a multiple of its size: cuBLAS reads a complex double by one aligned access, and
-// std::complex<double> promises half of that.
+// A copy of a scalar, aligned to its size: cuBLAS reads a complex double by one aligned access, but
+// std::complex<double> guarantees half of that alignment only.
 class AlignedScalar {
  public:
   AlignedScalar(const void* value, DType dtype) {
@@ -62,7 +62,7 @@ template <class F>
 F GpuBlas::function(Kind kind, DType dtype) const {
   void* const known = functions_[static_cast<int>(kind)][static_cast<int>(dtype)];
   if (known != nullptr) return reinterpret_cast<F>(known);
-  return find<F>(gemm_name(dtype, endings[static_cast<int>(kind)]).c_str());  // says what is missing
+  return find<F>(gemm_name(dtype, endings[static_cast<int>(kind)]).c_str());  // throws if missing
 }
 
 namespace {
@@ -75,8 +75,8 @@ void* open_library(const std::string& path) {
 
 }  // namespace
 
-// Opened once and never closed: plans that are made side by side ask at the same time, and a cuBLAS that goes
-// and comes between their questions takes the process down.
+// The library is opened once and never closed: plans that are made concurrently ask at the same time, and a
+// cuBLAS that is unloaded and reloaded between their calls crashes the process.
 bool GpuBlas::is_there() {
   static constinit Once<const bool> once;
   return once.get([] { return open_library({}) != nullptr; });

@@ -1,4 +1,4 @@
-// cuBLAS opened at run time: the peer of batched GEMM on the GPU. Its functions are declared here by their
+// cuBLAS opened at run time, the peer of batched GEMM on the GPU. Its functions are declared here by their
 // published signatures, so that the vendor's header is not needed.
 #pragma once
 
@@ -14,18 +14,20 @@ namespace tilewright {
 
 class GpuBlas {
  public:
-  // Throws Error(unsupported) naming what was tried. The device's context must be current during all calls.
+  // Throws Error(unsupported) naming the libraries tried. The device's context must be current during all
+  // calls.
   explicit GpuBlas(const std::string& path = {});
   ~GpuBlas();
-  // Whether the library can be loaded; sets nothing up on a device.
+  // True if the library can be loaded; initialises nothing on a device.
   static bool is_there();
   GpuBlas(const GpuBlas&) = delete;
   GpuBlas& operator=(const GpuBlas&) = delete;
 
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);
-  // Scratch of the caller's from now on until the stream is set again, instead of the library's own: calls
-  // that a graph replays do not share it with others. Nothing where the library is older than that.
+  // Makes cuBLAS use the caller's scratch memory instead of its own until the stream is set again, so that
+  // calls replayed by a graph do not share it with others. Does nothing if the library is older than that
+  // function.
   void set_workspace(void* memory, std::int64_t bytes);
 
   // One shape for all problems; alpha and beta are host addresses.
@@ -46,34 +48,34 @@ class GpuBlas {
     std::int64_t stride_c = 0;
     int count = 0;
   };
-  // The call for a problem of fixed size on these operands, whose scalars lie on the host.
+  // Returns the call for a problem of fixed size on these operands, whose scalars lie on the host.
   static Batch batch_of(const GemmProblem& problem, const Operands& operands);
-  // Why this interface cannot say the problem; "" where it can.
+  // Returns why cuBLAS's interface cannot express the problem; "" if it can.
   static std::string why_not(const GemmProblem& problem);
-  // The function for the problem's layout: single, strided or pointer.
+  // Calls the function for the problem's layout: single, strided or pointer.
   void multiply(const GemmProblem& problem, const Operands& operands);
 
   void gemm_strided(const Batch& batch);
-  // a, b and c are arrays of addresses on the device; strides are not read.
+  // Multiplies by pointers: a, b and c are arrays of addresses on the device; strides are not read.
   void gemm_pointers(const Batch& batch);
-  // Groups of pointer batches, one after the other in the arrays of the first; a, b, c and scalars of the
-  // others are not read. Throws Error(unsupported) for complex types, which cuBLAS has no function for, and
-  // where the library is older than that function.
+  // Multiplies groups of pointer batches that follow one another in the arrays of the first; a, b, c and
+  // scalars of the others are not read. Throws Error(unsupported) for complex types, which cuBLAS has no
+  // function for, and if the library is older than that function.
   void gemm_grouped(const std::vector<Batch>& groups);
-  // One problem; strides and count are not read.
+  // Multiplies one problem; strides and count are not read.
   void gemm(const Batch& batch);
 
-  // to += beta from, of m x n elements by columns; beta lies on the host.
+  // Computes to += beta from for m x n column-major elements; beta lies on the host.
   void add(DType dtype, std::int64_t m, std::int64_t n, const void* beta, const void* from,
            std::int64_t ld_from, void* to, std::int64_t ld_to);
 
-  // The handle and cublas?gemm_v2 of a type, for measuring what a direct call costs; null where the library
-  // has no such function.
+  // The handle and cublas?gemm_v2 of a type, for measuring the cost of a direct call; null if the library has
+  // no such function.
   void* handle() const { return handle_; }
   void* direct_gemm(DType dtype) const { return functions_[0][static_cast<int>(dtype)]; }
 
  private:
-  // How many matrices a function takes, and how they lie; its name's ending.
+  // The number and layout of the matrices that a function takes; this decides the ending of its name.
   enum class Kind { single, strided, pointer };
   static constexpr const char* endings[] = {"_v2", "StridedBatched", "Batched"};
 
@@ -86,7 +88,7 @@ class GpuBlas {
 
   void* library_ = nullptr;
   void* handle_ = nullptr;
-  void* functions_[3][4] = {};  // by kind and type: looking one up takes as long as some calls
+  void* functions_[3][4] = {};  // by kind and type; cached, since a look-up takes as long as some calls
   void* set_stream_ = nullptr;
   std::string version_;
 };

@@ -1,4 +1,4 @@
-// The driver's calls.
+// Implements the copies with the driver's calls.
 #include "device/gpu/copies.hpp"
 
 #include <fmt/format.h>
@@ -12,10 +12,10 @@
 namespace tilewright {
 namespace {
 
-// CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU there is: copies of blocks go no further.
+// CU_DEVICE_ATTRIBUTE_MAX_PITCH of every existing GPU: block copies have at most this pitch.
 constexpr std::size_t most_pitch = std::numeric_limits<std::int32_t>::max();
 
-// One piece of the block, in parts that the driver takes.
+// Queues one piece of the block, in parts that the driver accepts.
 void queue_piece(const Gpu& gpu, CUDA_MEMCPY2D copy, std::size_t piece, const CopiedBlock& block,
                  CUstream_st* stream) {
   const std::size_t source = piece * copy.srcPitch, destination = piece * copy.dstPitch;
@@ -108,7 +108,7 @@ void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* fro
 void queue_from_peer(const Gpu& gpu, void* to, const void* from, const CopiedBlock& block,
                      CUstream_st* stream) {
   CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;  // the addresses say whose they are
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;  // devices follow from addresses
   copy.srcDevice = reinterpret_cast<CUdeviceptr>(from), copy.srcPitch = block.host_pitch;
   copy.dstDevice = reinterpret_cast<CUdeviceptr>(to), copy.dstPitch = block.device_pitch;
   queue_block(gpu, copy, block, stream);
@@ -130,7 +130,7 @@ bool is_pinned_memory(const Gpu& gpu, const void* address, std::int64_t bytes) {
                         CU_POINTER_ATTRIBUTE_RANGE_SIZE};
   std::array<void*, attributes.size()> values{&type, &first, &size};
   const auto at = reinterpret_cast<CUdeviceptr>(address);
-  // Of memory that it does not know the driver tells zeros.
+  // The driver returns zeros for memory that it does not know.
   if (gpu.driver().pointer_attributes(unsigned(attributes.size()), attributes.data(), values.data(), at) !=
       CUDA_SUCCESS)
     return false;
@@ -148,7 +148,7 @@ RegisteredMemory::~RegisteredMemory() {
     const Gpu::Current current(gpu_);
     gpu_.driver().host_unregister(data_);
   } catch (...) {
-    // The device is lost, and its driver's notes with it.
+    // The device is lost, and with it the driver's registration.
   }
 }
 

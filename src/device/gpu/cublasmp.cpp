@@ -1,4 +1,4 @@
-// Finds cuBLASMp beside what the program has loaded, and looks its functions up.
+// Finds cuBLASMp near the libraries that the program has loaded, and looks up its functions.
 #include "device/gpu/cublasmp.hpp"
 
 #include <dlfcn.h>
@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* cublasmp_soname = "libcublasmp.so.0";
 constexpr const char* nccl_soname = "libnccl.so.2";
-// Of the versions whose headers were read: the signatures used here are the same in all of them.
+// The range of versions whose headers were checked: the signatures used here are the same in all of them.
 constexpr int oldest_cublasmp = 700, newest_cublasmp = 1099;
 
 [[noreturn]] void refuse_cublasmp(const std::string& message) {
   throw Error(ErrorCode::unsupported, "cublasmp", message);
 }
 
-// Until 0.9 the library counted a major version as 1000; all of those are below 1000.
+// Until 0.9 the library encoded a major version as 1000, and all its versions are below 1000.
 std::string cublasmp_version(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -44,8 +44,8 @@ std::string variable_of_others(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// NVIDIA's wheels lie side by side, so that NCCL's tells where cuBLASMp's would be; then conda, the loader's
-// own places, and the toolkit.
+// Returns the paths to try: beside NCCL, since NVIDIA's wheels lie side by side; then conda, the loader's own
+// paths, and the toolkit.
 std::vector<std::string> places_of_cublasmp(const fs::path& nccl) {
   std::vector<std::string> all;
   const fs::path wheels = nccl.parent_path().parent_path().parent_path();
@@ -60,10 +60,10 @@ std::vector<std::string> places_of_cublasmp(const fs::path& nccl) {
   return all;
 }
 
-// Null with the reason. All names are bound at once: an NCCL or cuBLAS that lacks one shows here, and not by
-// the end of the process in the middle of a call.
+// Returns null with the reason on failure. All symbols are bound at once, so that one missing from NCCL or
+// cuBLAS shows here and does not end the process in the middle of a call.
 void* try_cublasmp(const std::string& path, const std::vector<uid_t>& trusted, std::string& reason) {
-  // What the program has loaded runs here already, whoever could write it.
+  // A library that the program has loaded already needs no check of who could have written it.
   if (void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return loaded;
   if (path.find('/') != std::string::npos) {
     std::error_code error;
@@ -84,7 +84,7 @@ void* open_cublasmp(const std::string& nccl) {
   }
   if (void* library = dlopen(cublasmp_soname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return library;
   struct stat status {};
-  std::vector<uid_t> trusted;  // who could write the NCCL that is loaded
+  std::vector<uid_t> trusted;  // owners of the NCCL that is loaded
   if (::stat(nccl.c_str(), &status) == 0) trusted.push_back(status.st_uid);
   std::string tried;
   for (const std::string& path : places_of_cublasmp(nccl)) {

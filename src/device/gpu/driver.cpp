@@ -1,5 +1,5 @@
-// Opens libcuda and looks its functions up by the names of their current versions. A machine without a driver
-// gets an Error that says what was looked for.
+// Opens libcuda and looks up its functions by the names of their current versions. On a machine without a
+// driver it throws an Error that says what was searched for.
 #include "device/gpu/driver.hpp"
 
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ void look_up_copies(void* library, GpuDriver& driver) {
   look_up(library, "cuPointerGetAttributes", driver.pointer_attributes);
 }
 
-// Absent in older drivers.
+// Looks up functions that older drivers lack.
 void look_up_newer(void* library, GpuDriver& driver) {
   const auto find = [&]<class F>(const char* name, F& function) {
     function = reinterpret_cast<F>(dlsym(library, name));
@@ -61,8 +61,9 @@ void look_up_newer(void* library, GpuDriver& driver) {
 #endif
 }
 
-// What the driver documents as leaving the process in an inconsistent state, so that every later call fails
-// as well, and what says that the device or its context is gone. By number where older headers lack the name.
+// True for errors after which, as the driver documents, the process is in an inconsistent state, so that
+// every later call fails as well, and for errors that say that the device or its context is gone. Errors that
+// older headers do not name are given by number.
 bool is_lost(CUresult result) {
   switch (int(result)) {
     case CUDA_ERROR_DEINITIALIZED:
@@ -100,7 +101,7 @@ ErrorCode code_of(CUresult result) {
 }  // namespace
 
 GpuDriver::GpuDriver() {
-  // Never closed: other libraries of the process may hold the same driver.
+  // The library is never closed: other libraries of the process may hold the same driver.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     throw Error(ErrorCode::unsupported, "driver",
@@ -157,7 +158,8 @@ GpuDriver::GpuDriver() {
 }
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {
-  // One per process because the driver is one per process; a failure is not kept, the next call looks again.
+  // There is one per process because the driver is one per process; a failure is not kept, so the next call
+  // tries again.
   static constinit Once<const std::shared_ptr<const GpuDriver>> once;
   const std::shared_ptr<const GpuDriver>& driver = once.get([] {
     std::shared_ptr<const GpuDriver> opened(new GpuDriver());

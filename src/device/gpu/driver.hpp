@@ -13,15 +13,15 @@ namespace tilewright {
 
 class GpuDriver {
  public:
-  // The process's driver, opened and initialised once. Throws Error(unsupported) with the reason where there
-  // is none.
+  // Returns the process's driver, opened and initialised once. Throws Error(unsupported) with the reason if
+  // there is none.
   static std::shared_ptr<const GpuDriver> open();
 
-  // Whether a fork lies between its opening and this process: no call of it is of use here.
+  // True if the process forked after opening the driver: then no call works here.
   bool was_lost() const { return generation_ != fork_gate::generation(); }
 
-  // Throws Error naming the call, its argument and what the driver says: out_of_memory, unsupported,
-  // device_lost where the process can use the device or its context no more, else internal.
+  // Throws Error naming the call, its argument and the driver's message: out_of_memory, unsupported,
+  // device_lost if the process can no longer use the device or its context, else internal.
   void check(CUresult result, const char* call, const std::string& argument = {}) const;
 
   decltype(&cuInit) init = nullptr;
@@ -91,7 +91,7 @@ class GpuDriver {
   decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
   decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
 #if CUDA_VERSION >= 12040
-  // Absent before that version.
+  // Older headers lack these functions.
   decltype(&cuDeviceGetDevResource) device_resource = nullptr;
   decltype(&cuDevSmResourceSplitByCount) split_multiprocessors = nullptr;
   decltype(&cuDevResourceGenerateDesc) describe_resource = nullptr;

@@ -1,6 +1,5 @@
-// Owners of what the CUDA driver hands out. Each call makes the device's primary context current for its own
-// duration where it is not, so that callers on any thread, with any context of their own, are left as they
-// were.
+// Owns the CUDA driver's resources. Each call makes the device's primary context current for its own duration
+// if it is not, so that callers on any thread, with any context of their own, are left as they were.
 #include "device/gpu/gpu.hpp"
 
 #include <fmt/format.h>
@@ -112,7 +111,7 @@ Gpu::~Gpu() {
 }
 
 Gpu::Current::Current(const Gpu& gpu) : driver_(gpu.driver()) {
-  if (driver_.was_lost()) return;  // destructors of its memory come here as well
+  if (driver_.was_lost()) return;  // destructors of its memory run after a fork as well
   CUcontext current = nullptr;
   if (driver_.context_current(&current) == CUDA_SUCCESS && current == gpu.context()) return;
   driver_.check(driver_.context_push(gpu.context()), "cuCtxPushCurrent");
@@ -146,7 +145,8 @@ void Gpu::write(void* device_address, const void* from, std::size_t bytes) const
   const Current current(*this);
   driver_->check(driver_->copy_to_device(reinterpret_cast<CUdeviceptr>(device_address), from, bytes),
                  "cuMemcpyHtoD", fmt::format("{} bytes", bytes));
-  // From pageable memory it returns when the bytes have been staged, and other streams do not wait for it.
+  // The copy from pageable memory returns once the bytes have been staged, and other streams do not wait for
+  // it.
   driver_->check(driver_->stream_synchronize(nullptr), "cuStreamSynchronize");
 }
 
@@ -155,8 +155,8 @@ void Gpu::synchronize() const {
   driver_->check(driver_->context_synchronize(), "cuCtxSynchronize");
 }
 
-// Word after word of the element, since the driver fills with one word at a time: a column of words at a
-// time.
+// Fills one word of the element at a time over all elements (a column of words), since the driver fills with
+// one word at a time.
 void Gpu::fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
                CUstream_st* stream, std::size_t spacing_bytes) const {
   const Current current(*this);
@@ -287,7 +287,8 @@ int GpuFunction::blocks_per_multiprocessor(int threads, int shared_bytes) const 
 
 namespace {
 
-// Clusters need the driver's newer call; a launch that may begin early loses nothing but time without it.
+// True if the launch needs the driver's newer call: for clusters. A launch that may begin early only loses
+// time without that call.
 bool needs_attributes(const GpuDriver& driver, const GpuLaunch& launch) {
   const bool needed = launch.cluster > 1 || launch.cooperative;
   if (needed && driver.launch_ex == nullptr)

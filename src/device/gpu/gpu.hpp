@@ -1,6 +1,6 @@
 // The GPU as this project uses it: devices with their limits, streams, events, memory and loaded kernels,
-// each a move-only owner. The driver is opened when first asked for, so one binary serves machines with and
-// without one. No vendor header is needed to include this file; builds without GPU sources lack its functions
+// each a move-only owner. The driver is opened on first use, so one binary serves machines with and without
+// one. No vendor header is needed to include this file; builds without GPU sources lack its functions
 // (TILEWRIGHT_HAS_GPU).
 #pragma once
 
@@ -22,17 +22,17 @@ namespace tilewright {
 
 class GpuDriver;  // the functions of the driver; driver.hpp
 
-// The least that moves between device memory and the L2 cache.
+// The smallest transfer between device memory and the L2 cache.
 constexpr int gpu_sector_bytes = 32;
 
-// Elements from one matrix to the next where those of a pointer batch are placed for a measurement: the least
-// that keeps all of them at multiples of a sector.
+// Returns the distance in elements between the matrices of a pointer batch that are placed for a measurement:
+// the least that keeps all of them at multiples of a sector.
 constexpr std::int64_t gpu_pointer_distance(std::int64_t elements, std::int64_t element_bytes) {
   const std::int64_t piece = element_bytes >= gpu_sector_bytes ? 1 : gpu_sector_bytes / element_bytes;
   return (elements + piece - 1) / piece * piece;
 }
 
-// What a config may ask of the device.
+// The limits that a config must respect.
 struct GpuLimits {
   std::string name;
   std::string uuid;
@@ -42,21 +42,21 @@ struct GpuLimits {
   int clock_khz = 0;               // the highest
   int shared_bytes_per_block = 0;  // with the opt-in above 48 KiB
   int shared_bytes_per_multiprocessor = 0;
-  int shared_bytes_reserved = 0;  // per block, by the system
+  int shared_bytes_reserved = 0;  // per block, reserved by the system
   int threads_per_block = 0;
   int threads_per_multiprocessor = 0;
   int registers_per_multiprocessor = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
-  double memory_bytes_per_s = 0;  // both edges of its clock times the width of its bus
+  double memory_bytes_per_s = 0;  // clock times two edges times the bus width
 };
 
-// What its code is made for, "sm_90".
+// Returns the architecture that its code is compiled for, "sm_90".
 inline std::string architecture_of(const GpuLimits& limits) {
   return "sm_" + std::to_string(limits.compute_capability);
 }
 
-// Why none of our kernels runs on such a device; "" where they do.
+// Returns why this library's kernels do not run on such a device; "" if they do.
 inline std::string why_too_old(const GpuLimits& limits) {
   constexpr int least = 75;
   const auto version = [](int capability) {
@@ -70,10 +70,10 @@ inline std::string why_too_old(const GpuLimits& limits) {
 // One device with its primary context, which other libraries in the process share.
 class Gpu {
  public:
-  // Devices that can be used; 0 with the reason in `reason` where the driver is absent or fails.
+  // Returns the number of usable devices; 0 with the reason in `reason` if the driver is absent or fails.
   static int count(std::string& reason);
 
-  // Asks without setting anything up on the device. Throws as the constructor does.
+  // Queries the limits without initialising the device. Throws as the constructor does.
   static GpuLimits limits_of(int device);
 
   // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist.
@@ -87,8 +87,7 @@ class Gpu {
   const GpuDriver& driver() const { return *driver_; }
   CUctx_st* context() const { return context_; }
 
-  // Makes the context current on the calling thread for the lifetime of the result; where it is already,
-  // nothing is done.
+  // Makes the context current on the calling thread for its lifetime; does nothing if it is current already.
   class Current {
    public:
     explicit Current(const Gpu& gpu);
@@ -101,19 +100,19 @@ class Gpu {
     bool pushed_ = false;
   };
 
-  // Why the `bytes` bytes from `address` on cannot be operands on this device, as far as the driver knows of
-  // the first and the last of them; "" when they can.
+  // Returns why the `bytes` bytes from `address` on cannot be operands on this device, as far as the driver
+  // knows about the first and the last of them; "" if they can.
   std::string address_fault(const void* address, std::int64_t bytes) const;
 
-  // Copies between host and device memory that wait until they are done.
+  // Copies between host and device memory and waits until they are done.
   void read(void* to, const void* device_address, std::size_t bytes) const;
   void write(void* device_address, const void* from, std::size_t bytes) const;
 
-  // Queues `count` copies of the element at `element` on the host, of a multiple of 4 bytes, to device
-  // memory: one behind the other, or `spacing_bytes` apart.
+  // Queues `count` copies of the host's `element`, a multiple of 4 bytes long, to device memory: contiguous,
+  // or `spacing_bytes` apart.
   void fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
             CUstream_st* stream, std::size_t spacing_bytes = 0) const;
-  // Queues zeros into `columns` pieces of a multiple of 4 bytes, `pitch_bytes` from one to the next.
+  // Queues zeros into `columns` pieces, each a multiple of 4 bytes long, `pitch_bytes` apart.
   void clear(void* device_address, std::size_t column_bytes, std::size_t pitch_bytes, std::int64_t columns,
              CUstream_st* stream) const;
 
@@ -127,7 +126,7 @@ class Gpu {
   GpuLimits limits_;
 };
 
-// `first`: blocks of its kernels go before those of other streams that wait for a multiprocessor.
+// `first`: blocks of its kernels are scheduled before waiting blocks of other streams.
 enum class StreamPriority : std::uint8_t { usual, first };
 
 class GpuPartition;  // partition.hpp
@@ -135,7 +134,7 @@ class GpuPartition;  // partition.hpp
 class GpuStream {
  public:
   explicit GpuStream(const Gpu& gpu, StreamPriority priority = StreamPriority::usual);
-  // Its kernels use the partition's multiprocessors alone.
+  // Makes a stream whose kernels use the partition's multiprocessors alone.
   GpuStream(const Gpu& gpu, const GpuPartition& partition);
   ~GpuStream();
   GpuStream(GpuStream&& other) noexcept : gpu_(other.gpu_), stream_(std::exchange(other.stream_, nullptr)) {}
@@ -156,10 +155,10 @@ class GpuEvent {
   GpuEvent& operator=(GpuEvent&&) = delete;
   void record(CUstream_st* stream);
   void synchronize() const;
-  bool has_passed() const;  // whether synchronize() would return at once
-  // What is queued on `stream` from now on begins after the event; the host does not wait.
+  bool has_passed() const;  // true if synchronize() would return at once
+  // Work queued on `stream` from now on begins after the event; the host does not wait.
   void hold_back(CUstream_st* stream) const;
-  // Seconds from `start` to this event; both must have happened.
+  // Returns the seconds from `start` to this event; both must have happened.
   double seconds_since(const GpuEvent& start) const;
 
  private:
@@ -185,7 +184,7 @@ class GpuBuffer {
   void write(const void* from, std::size_t bytes, std::size_t offset = 0);
   void read(void* to, std::size_t bytes, std::size_t offset = 0) const;
   void fill(unsigned char value, CUstream_st* stream);
-  // This buffer's bytes repeated from its first `bytes` until it is full.
+  // Repeats the buffer's first `bytes` until it is full.
   void repeat(std::size_t bytes);
 
  private:
@@ -217,28 +216,28 @@ struct GpuLaunch {
   unsigned blocks = 1;
   unsigned threads = 1;
   unsigned shared_bytes = 0;
-  unsigned cluster = 1;    // blocks that run at once and reach each other's shared memory; divides `blocks`
-  bool dependent = false;  // may begin while the kernel before it in the stream ends, for whose end it waits
-  bool cooperative = false;  // all blocks run at once; refused where the device has no room for them
+  unsigned cluster = 1;      // blocks that run at once and share their shared memory; divides `blocks`
+  bool dependent = false;    // may begin while the preceding kernel ends, for whose end it waits itself
+  bool cooperative = false;  // all blocks run at once; refused if the device has no room for them
 };
 
 // A kernel of a loaded module. Owned by its module.
 class GpuFunction {
  public:
   int registers() const { return registers_; }
-  // Clusters of more than the eight blocks that every device has room for.
+  // Allows clusters of more than the eight blocks that every device supports.
   void allow_large_clusters() const;
-  int local_bytes() const { return local_bytes_; }  // per thread; above 0 registers were spilled
+  int local_bytes() const { return local_bytes_; }  // per thread; above 0 if registers were spilled
   int blocks_per_multiprocessor(int threads, int shared_bytes) const;
-  // Arguments are one struct passed by address. Never waits and never allocates, and costs nothing beyond the
-  // driver's own call where the device's context is current.
+  // Launches with one struct of arguments, passed by address. Never waits and never allocates, and costs
+  // nothing beyond the driver's own call if the device's context is current.
   void launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const {
     void* parameters[] = {arguments};
     launch_with(launch, parameters, stream);
   }
-  // The same with the address of each argument.
+  // Launches with the address of each argument.
   void launch_with(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const;
-  // The driver's call and nothing else, for measuring what the rest costs. The context must be current.
+  // Makes the driver's call alone, for measuring the overhead of launch(). The context must be current.
   void launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const;
 
  private:
@@ -255,7 +254,7 @@ class GpuModule {
   ~GpuModule();
   GpuModule(GpuModule&& other) noexcept : gpu_(other.gpu_), module_(std::exchange(other.module_, nullptr)) {}
   GpuModule& operator=(GpuModule&&) = delete;
-  // `shared_bytes` is the most that a launch will ask for; `carveout` the percent of the first-level cache
+  // `shared_bytes` is the most that a launch will request; `carveout` the percent of the first-level cache
   // that shared memory should get, -1 for the driver's choice.
   GpuFunction function(const std::string& name, int shared_bytes, int carveout = -1) const;
 

@@ -1,4 +1,4 @@
-// Capture, instantiation and launch of graphs. A capture that was begun is always ended, or the stream would
+// Captures, instantiates and launches graphs. A capture that was begun is always ended, or the stream would
 // stay unusable.
 #include "device/gpu/graph.hpp"
 

@@ -1,5 +1,5 @@
-// Work of a stream recorded once and launched again and again. What may be recorded is what neither waits nor
-// allocates: calls through prepared plans among it.
+// Work of a stream recorded once and launched repeatedly. Only work that neither waits nor allocates may be
+// recorded, such as calls through prepared plans.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@ struct CUgraphExec_st;
 
 namespace tilewright {
 
-// Whether what is put into the stream is recorded into a graph just now.
+// True if work put into the stream is currently being recorded into a graph.
 bool is_capturing(const Gpu& gpu, CUstream_st* stream);
 
 class GpuGraph {
  public:
-  // Records what `work` puts into the stream, without running it. Throws what `work` throws, and
-  // Error(internal) when the driver refuses the recording.
+  // Records the work that `work` puts into the stream, without running it. Throws the exceptions of `work`,
+  // and Error(internal) when the driver refuses the recording.
   GpuGraph(const Gpu& gpu, CUstream_st* stream, const std::function<void()>& work);
   ~GpuGraph();
   GpuGraph(const GpuGraph&) = delete;

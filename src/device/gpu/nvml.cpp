@@ -1,4 +1,4 @@
-// NVML's functions by their published signatures; its header is not in every toolkit.
+// Calls NVML's functions by their published signatures; its header is not in every toolkit.
 #include "device/gpu/nvml.hpp"
 
 #include <dlfcn.h>
@@ -19,7 +19,8 @@ F find(void* library, const char* name) {
   return reinterpret_cast<F>(dlsym(library, name));
 }
 
-// A reading of type V through `name(device, arguments..., &value)`; absent when the function or the value is.
+// Returns a reading of type V through `name(device, arguments..., &value)`; absent when the function or the
+// value is.
 template <class V, class... Arguments>
 std::optional<V> reading(void* library, void* device, const char* name, Arguments... arguments) {
   const auto function = find<int (*)(void*, Arguments..., V*)>(library, name);
@@ -72,15 +73,16 @@ GpuReadings Nvml::read() const {
 
 namespace {
 
-// nvmlProcessInfo_t of version 3.
+// Layout of nvmlProcessInfo_t, version 3.
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used_memory;
   unsigned gpu_instance, compute_instance;
 };
 
-// Processes other than this one, which holds a context by now. Where process numbers are not those of this
-// system (in a container) its own entry cannot be told from the others, and one is taken to be it.
+// Counts the processes other than this one, which holds a context by now. If process numbers are not those of
+// this system (in a container), this process's entry cannot be told from the others, and one entry is assumed
+// to be it.
 std::optional<int> count_others(void* library, void* device) {
   const auto running =
       find<int (*)(void*, unsigned*, ProcessInfo*)>(library, "nvmlDeviceGetComputeRunningProcesses_v3");

@@ -1,5 +1,5 @@
-// What a GPU reports of itself through NVML, opened at run time: energy, power, clocks, temperature. A
-// reading that the device does not give is absent, never 0.
+// A GPU's energy, power, clocks and temperature through NVML, opened at run time. A reading that the device
+// does not give is absent, never 0.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ struct GpuReadings {
   std::optional<int> temperature_c;
 };
 
-// Who else may be using the device, and what holds its clocks down.
+// Other users of the device, and the reasons that hold its clocks down.
 struct GpuUse {
   std::optional<int> utilisation;              // percent of the last second or less in which kernels ran
-  std::optional<int> other_processes;          // that compute on it, this one left out
+  std::optional<int> other_processes;          // other processes that compute on it
   std::optional<std::uint64_t> clock_reasons;  // why clocks are not the highest, as NVML's bits
   std::optional<double> power_limit_w;
 };
 
 class Nvml {
  public:
-  // `uuid` as in GpuLimits. Throws Error(unsupported) with the reason where NVML or the device is missing.
+  // `uuid` as in GpuLimits. Throws Error(unsupported) with the reason if NVML or the device is missing.
   explicit Nvml(const std::string& uuid);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
   GpuReadings read() const;
-  // The energy alone: a fifth of the time, which may be milliseconds.
+  // Reads the energy alone, in a fifth of the time, which may still be milliseconds.
   std::optional<double> energy_j() const;
   GpuUse use() const;
   const std::string& driver_version() const { return driver_version_; }

@@ -1,4 +1,4 @@
-// NVRTC's functions looked up at run time, and one compilation from source text to cubin.
+// Looks up NVRTC's functions at run time, and compiles source text to cubin.
 #include "device/gpu/nvrtc.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Compiles device code at run time with NVRTC, opened when first needed; no GPU is required. What is compiled
-// and where the result is kept belongs to kernel/. No vendor header is needed to include this file.
+// Compiles device code at run time with NVRTC, opened when first needed; no GPU is required. The sources and
+// the cache of results belong to kernel/. No vendor header is needed to include this file.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ struct NvrtcResult {
 class Nvrtc {
  public:
   // `path` names the library; "" takes the first found: by the loader's path, then in the toolkit's folders.
-  // Throws Error(unsupported) naming what was tried.
+  // Throws Error(unsupported) naming the paths tried.
   explicit Nvrtc(const std::string& path = {});
 
   const std::string& version() const { return version_; }

@@ -1,4 +1,5 @@
-// Green contexts. All that the driver refuses means that there is no partition, for it is only ever faster.
+// Implements partitions by green contexts. Any refusal of the driver means that there is no partition, since
+// a partition only ever improves speed.
 #include "device/gpu/partition.hpp"
 
 #include "device/gpu/driver.hpp"

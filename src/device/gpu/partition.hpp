@@ -1,5 +1,5 @@
-// A part of a device's multiprocessors (a green context of the driver): kernels on its streams leave the rest
-// free for others, which then need not wait until some of theirs end.
+// A part of a device's multiprocessors (a green context of the driver). Kernels on its streams leave the
+// remaining multiprocessors free, so that other kernels can start without waiting.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace tilewright {
 
 class GpuPartition {
  public:
-  // Of at least so many multiprocessors. Null where the driver cannot part the device that way: then streams
-  // have all of it.
+  // Makes a partition of at least `multiprocessors`. Returns null if the driver cannot split the device so;
+  // then streams use all of it.
   static std::unique_ptr<GpuPartition> make(const Gpu& gpu, int multiprocessors);
   ~GpuPartition();
   GpuPartition(const GpuPartition&) = delete;

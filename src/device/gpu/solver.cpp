@@ -1,4 +1,4 @@
-// Looks cuSOLVER's functions up and passes calls on.
+// Looks up cuSOLVER's functions and forwards calls.
 #include "device/gpu/solver.hpp"
 
 #include <dlfcn.h>

@@ -14,7 +14,8 @@ namespace tilewright {
 
 class GpuSolver {
  public:
-  // Throws Error(unsupported) naming what was tried. The device's context must be current during all calls.
+  // Throws Error(unsupported) naming the libraries tried. The device's context must be current during all
+  // calls.
   GpuSolver();
   ~GpuSolver();
   GpuSolver(const GpuSolver&) = delete;
@@ -23,7 +24,7 @@ class GpuSolver {
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);
 
-  // ?getrf with 32-bit pivots, and the newer call with 64-bit ones. Both queue.
+  // ?getrf with 32-bit pivots, and the newer call with 64-bit ones. Both queue their work.
   std::int64_t getrf_elements(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t lda);
   void getrf(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t lda, void* workspace,
              int* pivots, int* info);
@@ -33,7 +34,7 @@ class GpuSolver {
   Workspace xgetrf_workspace(DType dtype, std::int64_t m, std::int64_t n, const void* a, std::int64_t lda);
   void xgetrf(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t lda, std::int64_t* pivots,
               const Workspace& sizes, void* device_workspace, void* host_workspace, int* info);
-  // Systems with its factors; queues.
+  // Solves systems with its factors; queues the work.
   void xgetrs(DType dtype, Op op, std::int64_t n, std::int64_t nrhs, const void* lu, std::int64_t lda,
               const std::int64_t* pivots, void* b, std::int64_t ldb, int* info);
 

@@ -1,4 +1,4 @@
-// Hands the description of a matrix to the driver's encoder.
+// Passes the description of a matrix to the driver's encoder.
 #include "device/gpu/tensor_map.hpp"
 
 #include <fmt/format.h>

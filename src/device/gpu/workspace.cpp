@@ -1,5 +1,5 @@
 // Loans in the order in which they are queued. An event after each use, and not the stream's handle, says
-// what the next one has to wait for: a stream may have been destroyed since, and its handle given to another.
+// what the next loan has to wait for: a stream may have been destroyed since, and its handle reused.
 #include "device/gpu/workspace.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void GpuWorkspace::reserve(std::size_t bytes, std::size_t zero_bytes) {
   GpuEvent filled(gpu_);
   filled.record(nullptr);
   filled.synchronize();
-  if (used_) last_use_.synchronize();  // which came after all earlier ones
+  if (used_) last_use_.synchronize();  // the last use came after all earlier ones
   memory_.reset();
   memory_.emplace(std::move(grown));
   bytes_ = most;
@@ -63,7 +63,7 @@ GpuWorkspace::Loan::Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t
 }
 
 GpuWorkspace::Loan::~Loan() {
-  // A destructor cannot report; what fails here fails again, and is reported, at the next call of the stream.
+  // A destructor cannot report; a failure here recurs, and is reported, at the next call of the stream.
   const Gpu& gpu = workspace_.gpu_;
   try {
     const Gpu::Current current(gpu);

@@ -1,6 +1,6 @@
-// Scratch memory that launches on any stream may use: lent to one launch after the other, and kept apart on
-// the device where two streams want it at once. It grows when that is asked for and never within a loan. It
-// knows nothing of who uses it for what.
+// Scratch memory that launches on any stream may use: lent to one launch after the other, with waits on the
+// device if two streams want it at once. It grows on reserve() and never within a loan. It does not know its
+// users.
 #pragma once
 
 #include <mutex>
@@ -13,17 +13,17 @@ namespace tilewright {
 
 class GpuWorkspace {
  public:
-  // Holds no memory yet.
+  // Allocates nothing yet.
   explicit GpuWorkspace(const Gpu& gpu);
 
-  // From now on there are `bytes` of scratch and `zero_bytes` that are zero when a loan begins and that the
-  // borrower leaves zero. Where that is more than before it waits for the last use, so it is not for calls.
-  // Throws Error(out_of_memory), and keeps what was held, where the device has no more.
+  // Provides `bytes` of scratch and `zero_bytes` that are zero when a loan begins and that the borrower
+  // leaves zero. If it has to grow, it waits for the last use, so calls must not use it. Throws
+  // Error(out_of_memory), and keeps the old memory, if the device has no more.
   void reserve(std::size_t bytes, std::size_t zero_bytes);
 
-  // The memory for the work that its holder queues on `stream` before the loan ends, at most what was
-  // reserved. Where the memory still serves another stream, `stream` waits on the device. While `stream` is
-  // captured into a graph, the graph gets memory of its own, allocated and freed by its replays.
+  // Lends the memory to the work that its holder queues on `stream` before the loan ends, at most the
+  // reserved bytes. If the memory still serves another stream, `stream` waits on the device. While `stream`
+  // is captured into a graph, the graph gets memory of its own, allocated and freed by its replays.
   class Loan {
    public:
     Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t zero_bytes, CUstream_st* stream);

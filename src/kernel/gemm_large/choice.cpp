@@ -1,5 +1,5 @@
-// Which configs of large GEMM to try first. Block and warp tiles that make sense for each product are listed
-// here; what else is chosen follows from the device, the problem and the predicted cost.
+// Chooses the configs of large GEMM to try first. The block and warp tiles suitable for each product are
+// listed here; the other choices follow from the device, the problem and the predicted cost.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -49,7 +49,7 @@ std::span<const Tiling> tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? std::span<const Tiling>(plain_f32) : plain_wide;
 }
 
-// Configs ordered by predicted cost, few of each kind before more of any.
+// Ranks configs by predicted cost; takes a few of each kind before more of any.
 class LargeShortlist {
  public:
   LargeShortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GemmLargeDevice& device)
@@ -66,7 +66,7 @@ class LargeShortlist {
     const auto usable = [&] {
       return !gemm_large_known_to_spill(c, s_, p_.dtype, device_) && space_.contains(c);
     };
-    // What registers lack room for has some in shared memory, perhaps beside fewer stages.
+    // If registers lack room for the sums, shared memory may have it, perhaps with fewer stages.
     if (c.sum_turns > 0 && !usable() && legal_without_sums(c)) {
       c.sums_in_shared = true;
       while (c.stages > 2 && !usable()) {
@@ -88,7 +88,7 @@ class LargeShortlist {
              std::size_t>
         taken;
     std::vector<C> configs;
-    // Half of them at most walk or share tails: the model does not see what that costs in registers.
+    // At most half of them walk or share tails: the model does not know what that costs in registers.
     std::size_t elaborate = 0;
     const auto take = [&](bool any) {
       for (const auto& [cost, c] : ranked_) {
@@ -126,7 +126,7 @@ class LargeShortlist {
   std::vector<Ranked> ranked_;
 };
 
-// The way in: what the device and the alignment allow, the best first.
+// Returns the ways to load that the device and the alignment allow, the best first.
 std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, bool mma) {
   C c;
   c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
@@ -137,7 +137,7 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
     const bool rows_contiguous = !s.trans_a && s.trans_b, k_contiguous = s.trans_a && !s.trans_b;
     c.load = GemmLargeLoad::tensor;
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
-    // What is not aligned is copied, or in f64 its columns come by turns.
+    // Unaligned operands are copied, or in f64 their columns are loaded alternately by several maps.
     c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
     if (!aligned && mma && p.dtype == DType::f64) {
@@ -146,7 +146,7 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
       by_turns.layout = GemmLargeLayout::padding;
       ways.push_back(by_turns);
     }
-    // Copies that make of the operands what multiply-adds read best.
+    // Copies that rearrange the operands into the layout that multiply-adds read best.
     const auto add_copies = [&](GemmLargeContiguous contiguous, GemmLargeLayout layout) {
       C copied = c;
       copied.contiguous = contiguous;
@@ -168,19 +168,19 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
   if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
   if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
-  // What the sweep of f64 configs on H200s says (docs/notebook/gemm_large_energy.md): the shallow shape reads
-  // and writes its sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow
-  // for the others.
+  // By the sweep of f64 configs on H200s (docs/notebook/gemm_large_energy.md), the shallow shape reads and
+  // writes its sums more often and takes 3 % more time at the power limit. Complex tiles are too shallow for
+  // the others.
   if (p.dtype == DType::c128)
     return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
 }
 
-// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64 and f32, n = 1024
-// to 4096).
+// Unrolled steps of a stage if multiply-adds keep the order of the source (c64 and f32, n = 1024 to 4096).
 int kept_unroll(const C& c, DType dtype) { return c.warps_k > 1 || !is_complex(dtype) ? 4 : 2; }
 
-// Parts of k worth trying, ascending: doublings, and as many as fill the device once or twice.
+// Returns the numbers of parts of k worth trying, ascending: doublings, and as many as fill the device once
+// or twice.
 std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
   std::vector<int> splits;
   for (std::size_t i = 1; i < std::size(gemm_large_splits); ++i) {
@@ -195,8 +195,8 @@ std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
   return splits;
 }
 
-// Two groups of warps where each multiprocessor has one tile, or one part of it, of few warps; sixteen of
-// tensor cores would lack registers.
+// Considers two groups of warps if each multiprocessor has one tile, or one part of it, of few warps; sixteen
+// warps of tensor cores would lack registers.
 void consider_groups(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits, double tiles) {
   const int most_warps = gemm_large_is_mma(c) ? 4 : 8;
   if (tiles * c.split_k > limits.multiprocessors || gemm_large_warps(c) > most_warps) return;
@@ -207,7 +207,7 @@ void consider_groups(LargeShortlist& list, C c, const GemmProblem& p, const GpuL
   list.consider(c, 1);
 }
 
-// How k is shared where tiles alone do not fill the device.
+// Considers ways to share k if tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
                         bool only_one) {
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
@@ -222,8 +222,8 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
       list.consider(shared, 1);
       consider_groups(list, shared, p, limits, tiles);
     }
-  // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle. The only choice
-  // must not lack registers: f64 has been compiled for all operations and measured.
+  // Splits the last wave's tiles if it leaves more than a fiftieth of the launch idle. The only choice must
+  // not lack registers: f64 has been compiled for all operations and measured.
   const double waves = tiles / limits.multiprocessors;
   const bool proven = gemm_large_is_mma(c) && p.dtype == DType::f64 && limits.compute_capability == 90;
   if ((proven || !only_one) && waves > 1 && std::ceil(waves) > 1.02 * waves)
@@ -244,22 +244,23 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   }
 }
 
-// Steps of a stage that are unrolled at first: as much code as the caches of instructions hold and no less,
-// so that few instructions are spent on the loop.
+// Returns the initial number of unrolled steps of a stage: as much code as the instruction caches hold and no
+// less, so that the loop costs few instructions.
 int usual_unroll(const C& c, DType dtype) {
   if (c.prefetch || gemm_large_is_mma(c)) return 0;
   const int bytes = static_cast<int>(size_bytes(dtype)), steps = gemm_large_steps(c, bytes);
   const int products =
       c.warp_m * c.warp_n / gemm_large_lanes * gemm_large_step(c, bytes) * (is_complex(dtype) ? 4 : 1);
-  // Complex ones wait less for registers in longer runs (0.84 of the peak for 0.81, by the machine code).
+  // Longer runs of complex multiply-adds wait less for registers (0.84 instead of 0.81 of the peak, by the
+  // machine code).
   const int most_products = is_complex(dtype) ? 2100 : 1100;
   for (const int unroll : {8, 4, 2})
     if (unroll < steps && unroll * products <= most_products) return unroll;
   return steps * products <= most_products || steps == 1 ? 0 : 1;
 }
 
-// The same with multiply-adds in the order of the source, which is worth most in deep tiles: two blocks of
-// four warps, or one of more, with as many stages as fit.
+// Returns the config with multiply-adds in the order of the source, which is worth most in deep tiles: two
+// blocks of four warps, or one of more, with as many stages as fit.
 C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limits) {
   c.ptxas_level = 1;
   c.k_unroll = kept_unroll(c, dtype);
@@ -271,10 +272,10 @@ C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limit
   return c;
 }
 
-// The same with multiply-adds in the order of the source: by the model of banks
+// Considers the config with multiply-adds in the order of the source: by the model of banks
 // (docs/notebook/gemm_large_kernel.md) they then wait less for registers.
 void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty) {
-  if (c.prefetch) return;  // whose long stretches the assembler rearranges at any level
+  if (c.prefetch) return;  // the assembler rearranges its long runs at any level
   c.ptxas_level = 1;
   for (const int unroll : {2, 4, 8}) {
     c.k_unroll = unroll;
@@ -282,11 +283,11 @@ void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty)
   }
 }
 
-// The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
-// the way through registers.
+// Considers the same tiles and schedule with other products, depths, stages and prefetching, and for
+// transposing copies also loads through registers.
 void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
           const std::vector<GemmLargeProduct>& all) {
-  constexpr std::int64_t short_k = 128;  // up to which stores take enough time to put them apart
+  constexpr std::int64_t short_k = 128;  // up to this k, stores take enough time for staggered blocks to pay
   for (const GemmLargeProduct product : all)
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})
@@ -331,21 +332,21 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
           }
 }
 
-// Depths of a turn to begin with.
+// Returns the initial depths of a tile.
 std::vector<int> depths(const C& c, DType dtype) {
   const bool mma = gemm_large_is_mma(c), wide = dtype == DType::f64 || dtype == DType::c128;
-  // Swizzled rows of multiply-adds are whole ones of banks.
+  // Multiply-adds need swizzled rows that are whole rows of banks.
   if (!mma && c.layout == GemmLargeLayout::swizzle)
     return {gemm_large_row / static_cast<int>(size_bytes(dtype))};
-  // The deeper are faster (shallow_turns_mma of the corrections), but large tiles have room for the others
-  // alone.
+  // Deeper tiles are faster (shallow_turns_mma of the corrections), but large tiles have room for shallow
+  // ones only.
   if (mma && dtype == DType::c128) return {8, 16};
-  // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of c64 those of 16 won,
-  // too. f64 and c128 without tensor cores, whose elements have twice the bytes, are not measured.
+  // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); for c64, too, tiles of 16
+  // won. f64 and c128 without tensor cores, whose elements have twice the bytes, are not measured.
   return {wide && !mma ? 8 : 16};
 }
 
-// Tiles and a way in, with the stages and the unrolling that suit them.
+// Considers tiles with a way to load, and with the stages and the unrolling that suit them.
 void consider_tiling(LargeShortlist& tiles, C c, const GemmProblem& p, const GemmLargeShape& s,
                      const GpuLimits& limits, bool only_one) {
   std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
@@ -353,21 +354,21 @@ void consider_tiling(LargeShortlist& tiles, C c, const GemmProblem& p, const Gem
   c.k_unroll = usual_unroll(c, p.dtype);
   consider_schedules(tiles, c, p, limits, only_one);
   if (!c.prefetch) return;
-  // Reading ahead takes registers that large thread tiles lack.
+  // Prefetching takes registers that large thread tiles lack.
   C plain = c;
   plain.prefetch = false;
   plain.k_unroll = usual_unroll(plain, p.dtype);
   consider_schedules(tiles, plain, p, limits, only_one);
-  // Of other devices nothing is known.
+  // Nothing is known about other devices.
   if (limits.compute_capability != 90) return;
   if (p.dtype == DType::c64 || (p.dtype == DType::f32 && gemm_large_warps(plain) <= 4))
     consider_schedules(tiles, in_order(plain, p.dtype, s, limits), p, limits, only_one);
 }
 
-// Plain loads of single elements.
+// Returns a config that is legal everywhere: plain loads of single elements.
 C legal_everywhere(DType dtype) {
   C c;
-  const bool largest = dtype == DType::c128;  // its larger thread tiles spill
+  const bool largest = dtype == DType::c128;  // larger thread tiles of c128 spill
   c.tile_m = c.tile_n = 64;
   c.tile_k = 8;
   c.warp_m = 32;
@@ -387,7 +388,7 @@ C legal_everywhere(DType dtype) {
 
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
                                                   const GemmLargeDevice& device, std::size_t count) {
-  // First the tilings with one kind of ring each, then variations of the best of them.
+  // Rank the tilings with one kind of ring each, then variations of the best of them.
   LargeShortlist tiles(p, s, device);
   const std::vector<GemmLargeProduct> all = products(p, device);
   const bool mma = all.front() != GemmLargeProduct::fma, only_one = count == 1;
@@ -416,7 +417,7 @@ std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const Gem
                                                  const GemmLargeDevice& device) {
   std::vector<GemmLargeConfig> configs = {gemm_large_default(p, s, device)};
   const std::vector<C> promising = gemm_large_promising(p, s, device, 24);
-  // Copies need memory, which may not be to be had.
+  // Copies need memory, which may not be available.
   const auto frugal =
       std::find_if(promising.begin(), promising.end(), [](const C& c) { return !gemm_large_copies(c); });
   if (gemm_large_copies(configs.front()) && frugal != promising.end()) configs.push_back(*frugal);

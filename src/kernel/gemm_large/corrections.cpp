@@ -1,5 +1,5 @@
-// By what configs of large GEMM cost more than the model of costs predicts: which of the fitted factors a
-// config takes. What was seen of each is in docs/notebook/gemm_large_choice.md.
+// Corrects the cost model's predictions for configs of large GEMM: decides which of the fitted factors apply
+// to a config. The observations behind each are in docs/notebook/gemm_large_choice.md.
 #include "kernel/gemm_large/corrections.hpp"
 
 namespace tilewright {
@@ -8,8 +8,8 @@ namespace {
 using C = GemmLargeConfig;
 using F = GemmLargeCorrections;
 
-// Of multiply-adds that wait for registers of the same banks: where a read holds several k of a row, and by
-// which operands are contiguous and who orders the multiply-adds.
+// Returns the factor of multiply-adds that wait for registers of the same banks. It depends on whether a read
+// holds several k of a row, on which operands are contiguous and on who orders the multiply-adds.
 double register_factor(const C& c, const GemmLargeShape& seen, const F& f) {
   const bool rows = !seen.trans_a && seen.trans_b, k = seen.trans_a && !seen.trans_b;
   const int sums = c.thread_m * c.thread_n;
@@ -21,9 +21,9 @@ double register_factor(const C& c, const GemmLargeShape& seen, const F& f) {
   return factor * (sums >= 64 && k ? f.k_large : rows ? f.rows : f.other);
 }
 
-// Copies by threads: narrow ones cost most where warps do not read ahead or the tile is so deep that they
-// lack registers for it; wide ones something beside tensor cores, else for each operand that is transposed on
-// the way.
+// Returns the factor of copies by threads. Narrow ones cost most if warps do not prefetch or if the tile is
+// so deep that they lack registers for it; wide ones cost something beside tensor cores, otherwise for each
+// operand that is transposed during the copy.
 double thread_copies_factor(const C& c, const GemmLargeShape& shape, bool mma, const F& f) {
   if (c.load_bytes < gemm_large_chunk)
     return mma && c.prefetch && c.tile_k <= 16 ? f.narrow_copies_ahead : f.narrow_copies;

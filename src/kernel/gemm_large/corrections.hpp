@@ -1,11 +1,11 @@
-// What fitted factors say of a config of large GEMM beyond the model of costs.
+// Fitted correction factors for configs of large GEMM, beyond the cost model.
 #pragma once
 
 #include "kernel/gemm_large/gemm_large.hpp"
 
 namespace tilewright {
 
-// By how much more it was seen to cost than gemm_large_cost predicts; 1 where nothing is known.
+// Returns the observed cost of the config relative to gemm_large_cost; 1 if nothing is known.
 double gemm_large_correction(const GemmLargeConfig& config, const GemmLargeShape& shape,
                              const GemmLargeCorrections& factors);
 

@@ -1,6 +1,6 @@
-// The formulas of the forecasts, which bench_gemm_large_forecast fits: a unit that has the most to do, a
-// share of what the others have, and what comes before and after. The fit decides the coefficients; which
-// kernels cuBLAS has is a guess at what such libraries have, judged by the errors at unseen shapes.
+// The formulas of the forecasts, which bench_gemm_large_forecast fits: the unit with the most work, a share
+// of the others' work, and the time before and after. The fit decides the coefficients; the set of cuBLAS
+// kernels is a guess, judged by the errors at unseen shapes.
 #include "kernel/gemm_large/forecast.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tilewright {
 
 namespace {
 
-// Tiles and parts of k of the kernels that cuBLAS is taken to have.
+// Tiles and parts of k of the kernels that cuBLAS is assumed to have.
 struct VendorTile {
   double m, n;
   double CublasCoefficients::*efficiency;
@@ -31,14 +31,14 @@ double bytes_per_us(const GpuLimits& limits) { return limits.memory_bytes_per_s 
 double reads_c(const GemmProblem& p) { return p.beta == Scalar::zero ? 0 : 1; }
 double element_bytes(const GemmProblem& p) { return double(size_bytes(p.dtype)); }
 
-// Each operand once.
+// Returns the bytes of the operands, each counted once.
 double operand_bytes(const GemmProblem& p) {
   const double m = double(p.m), n = double(p.n), k = double(p.k);
   return (m * k + k * n + m * n * (1 + reads_c(p))) * element_bytes(p);
 }
 
-// Where the same operands come again L2 keeps what it has room for from one launch to the next; between the
-// two it passes smoothly.
+// Returns the time of device memory. If the same operands are used again, L2 keeps what fits from one launch
+// to the next; the model blends smoothly between the two cases.
 double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, double held_bytes_per_us,
                  bool again) {
   constexpr double room = 0.8;
@@ -48,7 +48,8 @@ double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, do
   return bytes * (beyond / (share * bytes_per_us(limits)) + (1 - beyond) / held_bytes_per_us);
 }
 
-// 0 where columns begin at multiples of 16 bytes, a half where at 8 of several elements each, else 1.
+// Returns 0 if columns begin at multiples of 16 bytes, a half if at multiples of 8 with several elements
+// each, else 1.
 double unaligned(const GemmProblem& p, std::int64_t leading) {
   const auto rest = leading * std::int64_t(size_bytes(p.dtype)) % 16;
   return rest == 0 ? 0 : rest == 8 && size_bytes(p.dtype) == 4 ? 0.5 : 1;
@@ -57,7 +58,7 @@ double half_aligned(const GemmProblem& p, std::int64_t leading) {
   return leading * std::int64_t(size_bytes(p.dtype)) % 32 == 16 ? 1 : 0;
 }
 
-// By what products take longer than those of aligned operands as they lie.
+// Returns the slowdown of products relative to those of aligned operands that are not transposed.
 double slower_products(const CublasCoefficients& c, const GemmProblem& p) {
   const double a = unaligned(p, p.lda), b = unaligned(p, p.ldb);
   const double ta = p.op_a == Op::none ? 0 : 1, tb = p.op_b == Op::none ? 0 : 1;
@@ -67,7 +68,7 @@ double slower_products(const CublasCoefficients& c, const GemmProblem& p) {
   return (1 + c.unaligned_a * a + c.unaligned_b * b) * std::exp(exponent);
 }
 
-// The slowest unit, and a share of what the others have to do beside it.
+// Returns the time of the slowest unit and a share of the others' times.
 template <std::size_t count>
 double together(const std::array<double, count>& units, double loss) {
   double most = 0, sum = 0;
@@ -77,12 +78,12 @@ double together(const std::array<double, count>& units, double loss) {
 
 double fourth(double x) { return x * x * x * x; }
 
-// A kernel of cuBLAS: what it takes, and what cuBLAS believes that it takes.
+// The time of a cuBLAS kernel, and the time that cuBLAS is assumed to expect.
 struct VendorKernel {
   double us = 0, believed_us = 0;
 };
 
-// What does not depend on the kernel.
+// The terms that do not depend on the kernel.
 struct VendorProblem {
   double slower = 1, memory_us = 0, real = 1;
 };
@@ -112,8 +113,8 @@ VendorKernel vendor_kernel(const CublasCoefficients& c, const GemmProblem& p, co
 
 }  // namespace
 
-// Among kernels that it believes to be about equally fast cuBLAS may take any: the forecast is their weighted
-// mean, which also keeps the fit smooth.
+// Forecasts cuBLAS's time. cuBLAS may take any of the kernels that it expects to be about equally fast: the
+// forecast is their weighted mean, which also keeps the fit smooth.
 double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, const GpuLimits& limits,
                           bool again) {
   constexpr double least_depth = 32;  // of a part of k
@@ -144,12 +145,12 @@ double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, con
 
 namespace {
 
-// Of small tiles a multiprocessor has too few to hide how long a turn's loads take: 300 cycles for each were
-// seen (f64 and f32, m = n = 176 to 410, H100).
+// Returns the number of consecutive k tiles whose load latency is exposed: with small tiles a multiprocessor
+// has too few to hide it; 300 cycles for each were seen (f64 and f32, m = n = 176 to 410, H100).
 double turns_in_a_row(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                       const GpuLimits& limits) {
   const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
-  const int generous = gemm_large_is_mma(c) && c.blocks_per_sm == 1 ? 12 : 0;  // as gemm_large_cost has it
+  const int generous = gemm_large_is_mma(c) && c.blocks_per_sm == 1 ? 12 : 0;  // as in gemm_large_cost
   const double resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits, generous));
   const double waves = std::ceil(tiles * c.split_k / (limits.multiprocessors * resident));
   return waves * std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split_k);

@@ -1,6 +1,6 @@
-// Forecasts what cuBLAS and our default config of large GEMM take for a problem that no record of wisdom is
-// near, each with its error, and says whether ours should be taken. The coefficients are data: a fitted model
-// per type, which bench_gemm_large_forecast fits to measurements. Nothing here asks the device.
+// Forecasts the times of cuBLAS and of the default config of large GEMM for a problem far from all records of
+// wisdom, each with its error, and says which to take. The coefficients are data: a fitted model per type,
+// which bench_gemm_large_forecast fits to measurements. Nothing here queries the device.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace tilewright {
 
-// Of cuBLAS, whose kernels are not ours to look into: of tiles and parts of k that such kernels have it is
-// taken to choose the one that it believes to be the fastest.
+// Coefficients of the model of cuBLAS. Its kernels are unknown: it is assumed to choose, among typical tiles
+// and parts of k, the one that it expects to be the fastest.
 struct CublasCoefficients {
-  double host_us = 0, host_split_us = 0;  // from call to call, and of a second kernel that adds parts of k
+  double host_us = 0, host_split_us = 0;  // time between calls, and of a second kernel that adds parts of k
   double launch_us = 0;
-  double idle_share = 0;  // of the last wave's idle time that is lost: others have the power meanwhile
+  double idle_share = 0;  // lost share of the last wave's idle time: others use the power meanwhile
   double store_share = 0;
   double split_us = 0, split_bytes_per_us = 0, believed_split = 0;
   double memory_share = 0, held_bytes_per_us = 0, load_bytes_per_cycle = 0, overlap_loss = 0;
@@ -28,41 +28,42 @@ struct CublasCoefficients {
          efficiency_128x256 = 0;
 };
 
-// Of ours, beside the cycles of gemm_large_cost.
+// Coefficients of the default config, beside the cycles of gemm_large_cost.
 struct OwnCoefficients {
   double launch_us = 0, clock_mhz = 0, fixed_share = 0, turn_us = 0;
   double memory_share = 0, held_bytes_per_us = 0, overlap_loss = 0;
   double unaligned_store = 0;            // of C, in times of writing it once
-  double read_c = 0;                     // likewise, of adding to it: its tiles come last
+  double read_c = 0;                     // likewise, of adding to it: tiles of C are read last
   double copy_us = 0, transpose_us = 0;  // of operands that are copied first
   double grouped = 0, by_turns = 0, walks = 0, by_threads = 0;  // logarithms of factors
 };
 
-// What the forecast of ours knows of a config: cycles by unit, and ways that cost more than these say.
+// The forecast's terms of a config: cycles by unit, and flags of features that cost more than these.
 struct OwnTerms {
   double multiply = 0, issue = 0, shared = 0, l2 = 0, fixed = 0;
-  double turns = 0;       // of k, one after the other, of all waves of blocks: each waits for its loads
+  double turns = 0;       // consecutive k tiles over all waves of blocks: each waits for its loads
   double copies = 0;      // 1: operands are copied first
-  double transposes = 0;  // of these copies
+  double transposes = 0;  // 1: these copies transpose
   double grouped = 0;     // 1: groups of warps share a tile
-  double by_turns = 0;    // 1: columns that are not aligned come by several maps
+  double by_turns = 0;    // 1: unaligned columns are loaded by several maps
   double walks = 0;       // 1: blocks walk over tiles
   double by_threads = 0;  // 1: threads copy, not the copy engine
 };
 OwnTerms own_terms(const GemmProblem& problem, const GemmLargeShape& shape, const GemmLargeConfig& config,
                    const GpuLimits& limits);
 
-// `again`: of operands that the launch before had, too, of which L2 may hold some; else all come from memory.
+// With `again`, the previous launch had the same operands and L2 may hold some; otherwise all come from
+// memory.
 double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& problem, const GpuLimits& limits,
                           bool again);
 double forecast_own_us(const OwnCoefficients& c, const GemmProblem& problem, const OwnTerms& terms,
                        const GpuLimits& limits, bool again);
 
-// How well forecasts of products that ours is forecast to take at most so long are known, and the gain (the
-// logarithm of cuBLAS's time over ours) from which ours is taken there.
+// The error of forecasts up to a time, and the gain (the logarithm of cuBLAS's time over this library's) from
+// which the library's own kernel is taken there.
 struct ForecastClass {
   double up_to_us = 0;
-  double log_sd = 0;  // of the gain, at shapes that the fit has not seen
+  double log_sd = 0;  // of the gain, at shapes outside the fit
   double least_gain = 0;
 };
 
@@ -112,22 +113,22 @@ struct FieldList<ForecastClass> {
 struct GemmLargeForecastModel {
   CublasCoefficients theirs;
   OwnCoefficients ours;
-  double theirs_sd = 0, ours_sd = 0;         // of logarithms, at shapes that the fit has not seen
+  double theirs_sd = 0, ours_sd = 0;         // of logarithms, at shapes outside the fit
   std::vector<ForecastClass> classes;        // in the order of times
-  double longest_k = 0, longest_side = 0;    // the largest k, and m or n, that the fit has seen
+  double longest_k = 0, longest_side = 0;    // the largest k, and m or n, of the fit
   double shortest_k = 1, shortest_side = 1;  // the smallest that its errors were judged at
 };
-// Throws Error(invalid_argument) naming the key that is wrong.
+// Reads a model. Throws Error(invalid_argument) naming the key that is wrong.
 GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);
 
 struct GemmLargeForecast {
-  double theirs_s = 0, ours_s = 0;    // of operands that come from memory
+  double theirs_s = 0, ours_s = 0;    // for operands that come from memory
   double theirs_sd = 0, ours_sd = 0;  // of their logarithms
-  bool take_ours = false;             // ours is probably faster, wherever the operands are found
+  bool take_ours = false;             // tilewright's kernel is probably faster, wherever the operands are
   std::string text() const;           // both times with their errors, for people
 };
-// Nothing where the model says nothing of the problem or the device: a batch, sizes beyond those it has seen
-// on either side, or another architecture than sm_90.
+// Returns nothing if the model does not cover the problem or the device: a batch, sizes outside its range, or
+// another architecture than sm_90.
 std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastModel& model,
                                                      const GemmProblem& problem, const GemmLargeShape& shape,
                                                      const GemmLargeConfig& config, const GpuLimits& limits);

@@ -1,4 +1,4 @@
-// What large GEMM on the GPU is compiled for, its registers, and the geometry of a launch.
+// The shape that large GEMM on the GPU is compiled for, its registers, and the geometry of a launch.
 #include "kernel/gemm_large/gemm_large.hpp"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ GpuTensor gemm_large_tensor(const GemmProblem& p, const GemmLargeShape& s, const
 }
 
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
-  if (c.load == GemmLargeLoad::tensor) return true;  // which has its own rules
+  if (c.load == GemmLargeLoad::tensor) return true;  // it has rules of its own
   const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
   const int bytes = bytes_of(dtype);
   const auto access = [&](const GemmLargeTile& tile) {
@@ -95,8 +95,8 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
 
 namespace {
 
-// Elements of several words are multiplied by few instructions, and read ahead of them as far as registers
-// allow.
+// True if elements of several words are prefetched as far as registers allow, since few instructions multiply
+// them.
 bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
   return c.prefetch && !gemm_large_is_mma(c) && bytes_of(dtype) > 4;
 }
@@ -106,7 +106,7 @@ bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
 int gemm_large_needed_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
   const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
   const int sums_held = c.sum_turns > 0 && !c.sums_in_shared ? 2 : 1;
-  // What the compiler was seen to need besides sums and operands.
+  // Registers beyond sums and operands that the compiler was seen to need.
   int others = c.stream_k > 0 ? 12 : 0;
   if (!gemm_large_is_mma(c)) {
     others += c.load == GemmLargeLoad::async && !reads_wide_ahead(c, dtype) ? 56 : 36;
@@ -155,16 +155,16 @@ int gemm_large_apart_bytes(int blocks, int shared_bytes, const GpuLimits& limits
 
 namespace {
 
-// A launch that begins early finds multiprocessors that still compute beside idle ones. If it has fewer
-// blocks than there are places, the idle ones would take several and then be the last to finish (f32 n =
-// 1024: 85 us for 47): so much shared memory is asked for that blocks spread evenly. Tiles that are computed
-// in the time of a few loads may lie anywhere.
+// Spreads the blocks of a launch that begins early. Such a launch finds some multiprocessors still busy
+// beside idle ones. If it has fewer blocks than there are places, the idle ones would take several and then
+// finish last (f32 n = 1024: 85 us instead of 47), so it requests so much shared memory that blocks spread
+// evenly. Tiles that take the time of a few loads may lie anywhere.
 void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int resident, GpuLaunch& launch) {
   launch.dependent = true;
   const int wanted = static_cast<int>(tiles_of(launch.blocks, limits.multiprocessors));
   constexpr double few_cycles = 4000, products_per_cycle = 128;
   const double unit = double(c.tile_m) * c.tile_n * double(p.k) / c.split_k * (is_complex(p.dtype) ? 4 : 1);
-  // Fewer blocks of a multiprocessor than the driver would take leave clusters nowhere to be whole.
+  // With fewer blocks per multiprocessor than the driver expects, whole clusters might find no place.
   if (c.cluster > 1 || wanted >= resident || unit / products_per_cycle <= few_cycles) return;
   launch.shared_bytes =
       static_cast<unsigned>(gemm_large_apart_bytes(wanted, static_cast<int>(launch.shared_bytes), limits));

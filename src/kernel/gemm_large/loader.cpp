@@ -51,7 +51,7 @@ GemmLargeLaunch GemmLargeKernel::needs(const GemmProblem& problem) const {
   return all;
 }
 
-// That of all columns, or those of the even and the odd ones.
+// Encodes the map of all columns, or the maps of the even and the odd ones.
 void GemmLargeKernel::encode_maps(const GemmProblem& p, const void* address, GemmLargeSide side,
                                   GemmLargeMap& map, GemmLargeMap& odd) const {
   const GemmLargeShape& shape = functions_.front().what.shape;
@@ -95,7 +95,7 @@ void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart&
   const Instance& instance = functions_[gemm_large_instance_of(part.role, shape_)];
   const GemmProblem p = gemm_large_part_problem(whole, part);
   const auto place = [&](bool along_k, std::int64_t ld, std::int64_t x, std::int64_t k) {
-    if (p.k == 0) return std::int64_t(0);  // nothing is read, and there may be nothing
+    if (p.k == 0) return std::int64_t(0);  // nothing is read, and the operand may not exist
     return along_k ? k + x * ld : x + k * ld;
   };
   GemmLargeArgs<T> args{};
@@ -123,7 +123,7 @@ void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart&
 
 void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands& operands,
                              CUstream_st* stream) const {
-  const Gpu::Current current(*gpu_);  // the driver asks for it when maps are encoded
+  const Gpu::Current current(*gpu_);  // the driver needs it for encoding maps
   dispatch(dtype_, [&]<class T>() {
     GemmProblem p = problem;
     GemmLargeOperands o = operands;
@@ -132,7 +132,7 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
       pad<T>(p, padding, o, stream);
       p = gemm_large_padded(p, config_, padding);
     }
-    // Nearly always one, which shall not cost a call its list.
+    // There is nearly always one part, so the call avoids the cost of a list.
     if (config_.boundary != GemmLargeBoundary::residue_kernel)
       return launch_part<T>(p, {.m = p.m, .n = p.n, .k = p.k}, o, stream);
     for (const GemmLargePart& part : gemm_large_parts(p, config_)) launch_part<T>(p, part, o, stream);
@@ -168,7 +168,7 @@ std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& c
                        report.spill_bytes);
   if (report.stack_bytes > 0) return fmt::format("{} bytes of stack are used", report.stack_bytes);
   const int blocks = std::max(1, config.blocks_per_sm), threads = gemm_large_threads(config);
-  constexpr int granularity = 8;  // in which a thread's registers are handed out
+  constexpr int granularity = 8;  // granularity in which a thread's registers are allocated
   const int budget = limits.registers_per_multiprocessor / (blocks * threads) / granularity * granularity;
   if (report.registers > budget)
     return fmt::format("{} registers of each thread exceed the {} that {} blocks of {} threads leave",

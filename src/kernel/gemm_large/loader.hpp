@@ -1,6 +1,6 @@
 // The loaded kernels of a config of large GEMM on the GPU, nearly always one: compiled for a shape, ready to
-// be launched on any stream for any sizes. It validates nothing and chooses nothing; workspace and counters
-// are the caller's.
+// be launched on any stream for any sizes. It validates nothing and chooses nothing; the caller provides
+// workspace and counters.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace tilewright {
 
-// Addresses on the device.
+// Operands of a launch: addresses on the device.
 struct GemmLargeOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
   const void* alpha = nullptr;  // host addresses of values of the kernel's type
   const void* beta = nullptr;   // null stands for 0
-  void* workspace = nullptr;    // as GemmLargeKernel::needs() asks for
+  void* workspace = nullptr;    // as GemmLargeKernel::needs() requires
   void* counters = nullptr;     // zero
 };
 
@@ -26,10 +26,10 @@ class GemmLargeKernel {
   GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
                   const GemmLargeConfig& config, DType dtype);
 
-  // What a call for `problem`, which must have the kernel's shape, needs: the launch of whole tiles, and
-  // enough memory for all launches.
+  // Returns the requirements of a call for `problem`, which must have the kernel's shape: the launch of whole
+  // tiles, and enough memory for all launches.
   GemmLargeLaunch needs(const GemmProblem& problem) const;
-  // C = alpha op(A) op(B) + beta C. With alpha = 0 or k = 0 neither A nor B is read.
+  // Computes C = alpha op(A) op(B) + beta C. With alpha = 0 or k = 0 neither A nor B is read.
   void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
 
   const GpuFunction& function() const { return functions_.front().function; }
@@ -61,11 +61,11 @@ class GemmLargeKernel {
   DType dtype_;
   int shared_bytes_ = 0;
   GpuModule module_;
-  std::vector<Instance> functions_;  // as gemm_large_instances() has them
+  std::vector<Instance> functions_;  // in the order of gemm_large_instances()
   std::optional<GpuFunction> pad_;   // makes copies
 };
 
-// The instances of the stencil for the compiler.
+// Returns the compiler's request for the instances of the stencil.
 StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
                                   int compute_capability);
 
@@ -73,16 +73,17 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
                              const GemmLargeConfig& config, DType dtype, int compute_capability);
 
-// Why the compiler's report forbids running the kernel: spilled registers, a stack, or more registers than
-// leave room for the blocks that the config asks for. "" = nothing does.
+// Returns why the compiler's report forbids running the kernel: spilled registers, a stack, or more registers
+// than leave room for the blocks that the config requests. "" if it may run.
 std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
                                const GpuLimits& limits);
 
-// Scratch memory for launches that follow each other on one stream, of whichever kernel; grows as needed.
+// Scratch memory for launches of any kernels that follow each other on one stream; grows as needed.
 class GemmLargeScratch {
  public:
   explicit GemmLargeScratch(const Gpu& gpu) : gpu_(gpu) {}
-  // Adds what `kernel` needs for `problem` to the operands. Waits for the device where it has to grow.
+  // Adds the memory that `kernel` needs for `problem` to the operands. Waits for the device if it has to
+  // grow.
   void provide(const GemmLargeKernel& kernel, const GemmProblem& problem, GemmLargeOperands& operands);
 
  private:

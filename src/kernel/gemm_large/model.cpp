@@ -1,4 +1,4 @@
-// The parameters read from models, and the rules of how cuBLAS adds up applied to a product.
+// Reads the parameters from models, and applies the rules of how cuBLAS adds up to a product.
 #include "kernel/gemm_large/model.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-// A product as the rules see it. A batch, which is not measured, counts as one C as large.
+// A product as the rules see it. A batch, which is not measured, counts as one C of the same size.
 struct SharedProduct {
   SharedProduct(const GemmProblem& p, double multiprocessor_count)
       : m(double(p.m)),
@@ -19,7 +19,7 @@ struct SharedProduct {
         ops(std::string(p.op_a == Op::none ? "n" : "t") + (p.op_b == Op::none ? "n" : "t")),
         odd((p.m | p.n | p.k) % 2 != 0) {}
 
-  // The most that any of `tiles` fills of the waves that they make.
+  // Returns the largest share that any of `tiles` fills of its waves.
   double filled(const std::vector<std::array<double, 2>>& tiles) const {
     double most = 0;
     for (const auto& [tile_m, tile_n] : tiles) {

@@ -1,6 +1,6 @@
-// What was measured of large GEMM on a device beyond the model of costs: how cuBLAS adds up, which bounds the
-// errors that ours may have, and by what configs cost more than predicted. These are plain parameters, fitted
-// elsewhere and kept as models in wisdom; the defaults, of a device that nothing is known of, change nothing.
+// Measured properties of large GEMM on a device beyond the cost model: how cuBLAS adds up, which bounds the
+// permitted rounding errors, and the configs that cost more than predicted. These are plain parameters,
+// fitted elsewhere and stored as models in wisdom; the defaults, for an unknown device, change nothing.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace tilewright {
 
-// One of the rules that say of which products cuBLAS shares k among blocks or groups of warps: the first that
-// holds decides. A rule holds where everything does that it names: operations ("nt", c being t), whether one
-// of m, n and k is odd, bounds of k, of the root of C's elements (size) and of k over that root, and of what
-// the most suitable of its tiles fills of the waves that they make.
+// A rule that says for which products cuBLAS shares k among blocks or groups of warps; the first rule that
+// holds decides. A rule holds if all its conditions do: operations ("nt", c being t), whether one of m, n and
+// k is odd, bounds of k, of the root of C's elements (size) and of k over that root, and of the share that
+// the most suitable of its tiles fills of its waves.
 struct CublasSumRule {
   bool shares = false;
-  double parts = 0;  // into so many parts; 0: by the table of fewest terms
+  double parts = 0;  // the number of parts; 0: by the table of fewest terms
   std::vector<std::string> ops;
   std::string parity;  // "odd", "even"; "": either
   double k_from = 0;
@@ -41,8 +41,8 @@ struct FieldList<CublasSumRule> {
       field("filled_from", &R::filled_from), field("filled_below", &R::filled_below));
 };
 
-// The fewest terms of one sum that were seen where k is shared: the largest of k over `parts`, `least`, and
-// `root` times the root of k. Parts grow with that power of k from 65536 on.
+// The fewest terms of one sum that were seen if k is shared: the largest of k over `parts`, `least`, and
+// `root` times the root of k. From k = 65536 on, parts grow with the power `growth` of k.
 struct CublasFewestTerms {
   double parts = 1, least = 0, root = 0, growth = 0;
 };
@@ -54,15 +54,15 @@ struct FieldList<CublasFewestTerms> {
                                                 field("root", &F::root), field("growth", &F::growth));
 };
 
-// By the smaller side of C: to 64, to 128, to 512, where parts are those of a side of 256 and in inverse
-// proportion to it, and beyond. To 128 C is oblong where the other side is 16 times as long and 1000 at
+// Fewest terms by the smaller side of C: to 64, to 128, to 512, where parts are those of a side of 256 and in
+// inverse proportion to it, and beyond. To 128, C is oblong if the other side is 16 times as long and 1000 at
 // least; huge ones have a size of 2048 or more.
 struct CublasSums {
-  std::vector<CublasSumRule> rules;  // none: nothing is known, and nothing is taken to be shared
+  std::vector<CublasSumRule> rules;  // none: nothing is known, and k is assumed not to be shared
   CublasFewestTerms to_64, to_128, oblong, to_512, large, huge;
 };
 
-// Its table; the rules are a list of their own.
+// The fields of its table; the rules are a list of their own.
 template <>
 struct FieldList<CublasSums> {
   using S = CublasSums;
@@ -71,15 +71,15 @@ struct FieldList<CublasSums> {
                       field("to_512", &S::to_512), field("large", &S::large), field("huge", &S::huge));
 };
 
-// By what configs were seen to cost more than predicted, each for what it is named after. The operands' order
-// is the kernel's: A's rows and B's run fastest, or both along k.
+// Factors of configs that were seen to cost more than predicted, named after the features concerned. The
+// operands' order is the kernel's: A's rows and B's run fastest, or both along k.
 struct GemmLargeCorrections {
   double stream_k = 1, persistent = 1, walking = 1, cluster = 1, cluster_split_k = 1;
-  double narrow_copies = 1, narrow_copies_ahead = 1;  // by threads, of less than 16 bytes; to tensor products
+  double narrow_copies = 1, narrow_copies_ahead = 1;  // by threads, under 16 bytes; to tensor products
   double wide_copies_mma = 1, transposed_operand = 1;
   double tail_k_not_ahead = 1, product_16x8x4 = 1, shallow_turns_mma = 1, twelve_warps = 1;
   double ordered_sums_in_shared = 1;
-  double swizzle = 1, swizzle_large = 1;  // of multiply-adds, where a thread has 64 sums or more
+  double swizzle = 1, swizzle_large = 1;  // of multiply-adds, if a thread has 64 sums or more
   double rows_large = 1, rows_large_ordered = 1, rows_large_ordered_deep = 1, k_large = 1, rows = 1,
          other = 1;
 };
@@ -101,7 +101,7 @@ struct FieldList<GemmLargeCorrections> {
       field("rows", &F::rows), field("other", &F::other));
 };
 
-// A device with what is known of each type on it; of limits alone nothing more is known.
+// A device with its models of each type; made from limits alone, it has the defaults.
 struct GemmLargeDevice : GpuLimits {
   struct Known {
     CublasSums sums;
@@ -114,13 +114,14 @@ struct GemmLargeDevice : GpuLimits {
   const Known& of(DType dtype) const { return known[std::size_t(dtype)]; }
 };
 
-// With what `find` returns as the coefficients of the models of that name and type, null where there is none.
-// Throws Error naming the coefficient that is wrong.
+// Builds the device from the models' coefficients that `find` returns by name and type, null if there are
+// none. Throws Error naming the coefficient that is wrong.
 using FindCoefficients = std::function<nlohmann::json(const std::string& model, DType dtype)>;
 GemmLargeDevice gemm_large_device(const GpuLimits& limits, const FindCoefficients& find);
 
-// Terms of one sum whose errors are as large as cuBLAS's, as far as errors tell (docs/gemm_large.md,
-// "Rounding"); 0 where it shares nothing, so that its sums have k terms, or nothing is known.
+// Returns the terms of one sum whose errors are as large as cuBLAS's, as far as errors tell
+// (docs/gemm_large.md, "Rounding"); 0 if it does not share k, so that its sums have k terms, or if nothing is
+// known.
 double cublas_terms(const GemmProblem& problem, const GemmLargeDevice& device);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// The cells, and what else has to agree for two problems to share a config.
+// Computes the cells, and the other properties that two problems must share to share a config.
 #include "kernel/gemm_large/near.hpp"
 
 #include <fmt/format.h>
@@ -13,9 +13,9 @@ int cell(std::int64_t size) {
   return int(std::floor(4 * std::log2(double(std::max<std::int64_t>(1, size)))));
 }
 
-// What decides which configs are legal, and about how large the problem is.
+// Returns a key of the properties that decide which configs are legal, and of the problem's approximate size.
 std::string key_of(const GemmProblem& p, const GemmLargeShape& s) {
-  // Of most tiles: where they divide the sizes, configs without checks are legal.
+  // The dimensions of most tiles: if they divide the sizes, configs without checks are legal.
   constexpr std::int64_t usual_tile = 128, usual_depth = 16;
   return fmt::format("{} {}{}{}{}{} {} {} {} {} {} {} {} {}{}{} {}", int(p.dtype), int(s.trans_a),
                      int(s.trans_b), int(s.conj_a), int(s.conj_b), int(s.reads_c), s.align_a, s.align_b,

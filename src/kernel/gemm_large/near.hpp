@@ -1,6 +1,6 @@
-// Default configs of large GEMM that problems of about one size share: each config more is a kernel to
-// compile, and a factorization multiplies matrices of ever new sizes. Configs found for the problem itself
-// are choice.cpp's.
+// Default configs of large GEMM shared by problems of similar size: each further config is a kernel to
+// compile, and a factorization multiplies matrices of ever new sizes. choice.cpp finds configs for the
+// problem itself.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace tilewright {
 
 class GemmLargeNear {
  public:
-  // The default of the first problem asked about in the same quarter of an octave of each size, where it is
-  // legal here; else this problem's own. May be called by many threads at once.
+  // Returns the default of the first problem looked up in the same quarter of an octave of each size if it is
+  // legal here; otherwise this problem's own. May be called by many threads at once.
   GemmLargeConfig find(const GemmProblem& problem, const GemmLargeShape& shape,
                        const GemmLargeDevice& device);
 

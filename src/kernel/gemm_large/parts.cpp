@@ -1,5 +1,5 @@
-// How boundaries that need more than one launch are served: by a kernel of their own for what whole tiles
-// leave over (P2's residue), or by copies that are padded with zeros; and copies that transpose.
+// Serves boundaries that need more than one launch: by a kernel of their own for the parts beyond whole tiles
+// (P2's residue), or by copies that are padded with zeros; and makes copies that transpose.
 #include <algorithm>
 #include <tuple>
 
@@ -11,13 +11,13 @@ namespace {
 std::int64_t rounded_down(std::int64_t size, int tile) { return size / tile * tile; }
 std::int64_t rounded_up(std::int64_t size, int tile) { return (size + tile - 1) / tile * tile; }
 
-// Whether k runs fastest in an operand where the product reads it.
+// True if k runs fastest in an operand as the product reads it.
 bool k_fastest(const GemmLargeConfig& config, bool as_stored) {
   return config.contiguous == GemmLargeContiguous::as_stored ? as_stored
                                                              : config.contiguous == GemmLargeContiguous::k;
 }
 
-// Whether copies have whole tiles, which threads read unchecked.
+// True if copies have whole tiles, which threads read unchecked.
 bool pads_to_tiles(const GemmLargeConfig& config) {
   return config.boundary == GemmLargeBoundary::zero_padding && config.load != GemmLargeLoad::tensor;
 }
@@ -43,7 +43,7 @@ std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
                                                     const GemmLargeConfig& config) {
   std::vector<GemmLargeInstance> instances = {{gemm_large_kernel_shape(shape, config), config}};
   if (config.boundary != GemmLargeBoundary::residue_kernel) return instances;
-  // What is left over is a few tiles, or little k: nothing to share or to walk.
+  // The remainder is a few tiles, or little k: there is nothing to share or to walk.
   GemmLargeConfig rest = config;
   rest.boundary = GemmLargeBoundary::predicate;
   rest.split_k = 1;
@@ -67,7 +67,8 @@ std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& p, const GemmLarg
   if (c.boundary != GemmLargeBoundary::residue_kernel) return {{.m = p.m, .n = p.n, .k = p.k}};
   const std::int64_t m = rounded_down(p.m, c.tile_m), n = rounded_down(p.n, c.tile_n),
                      k = rounded_down(p.k, c.tile_k);
-  // The rest of k goes first, with the caller's beta: what follows adds, and C is never read for beta = 0.
+  // The remainder of k goes first, with the caller's beta: later parts add to C, and C is never read for beta
+  // = 0.
   std::vector<GemmLargePart> parts = {
       {rest, 0, 0, k, m, n, p.k - k},
       {p.k > k && k > 0 ? adding : whole, 0, 0, 0, m, n, k},
@@ -102,12 +103,12 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& 
   const std::int64_t k = whole ? rounded_up(p.k, c.tile_k) : p.k;
   const auto copy = [&](std::int64_t rows, int tile, bool along_k, std::int64_t& inner, std::int64_t& outer,
                         std::int64_t& bytes) {
-    constexpr int alignment = 256;  // as allocations have
+    constexpr int alignment = 256;  // as allocations are aligned
     inner = along_k ? rounded_up(k, chunk) : rounded_up(rows, whole ? tile : chunk);
     outer = along_k ? rounded_up(rows, whole ? tile : 1) : k;
     bytes = rounded_up(inner * outer * size, alignment);
   };
-  // The copy engine pads by itself whatever is aligned for it.
+  // The copy engine itself pads aligned operands.
   const auto pads = [&](int align) {
     return whole || (c.boundary == GemmLargeBoundary::zero_padding && align < gemm_large_chunk);
   };
@@ -121,7 +122,7 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& 
 int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& limits) {
   // Four for either operand, so that the device has room for both at once.
   constexpr std::int64_t blocks_of_multiprocessor = 4;
-  const std::int64_t pieces_of_thread = transposes ? 2 : 4;  // in one go
+  const std::int64_t pieces_of_thread = transposes ? 2 : 4;  // at a time
   const std::int64_t most = limits.multiprocessors * blocks_of_multiprocessor;
   const std::int64_t of_block = pieces_of_thread * gemm_large_pad_threads * gemm_large_chunk;
   return static_cast<int>(std::min((bytes + of_block - 1) / of_block, most));

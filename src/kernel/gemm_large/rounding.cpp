@@ -1,5 +1,5 @@
-// Rounding errors of large GEMM on the GPU beside cuBLAS's: where that library shares k among blocks its sums
-// are short, and ours shall have errors no larger (docs/gemm_large.md, "Rounding").
+// Rounding errors of large GEMM on the GPU compared with cuBLAS's: if that library shares k among blocks its
+// sums are short, and errors here must be no larger (docs/gemm_large.md, "Rounding").
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -11,10 +11,10 @@ namespace {
 
 using C = GemmLargeConfig;
 
-// 5 % of the error more than the sums of cuBLAS have.
+// Allows 5 % more error than the sums of cuBLAS have.
 double allowed_of(double cublas_terms) { return 1.1 * cublas_terms; }
 
-// `c` with as long sums as are allowed, else with those that err least.
+// Returns `c` with sums as long as permitted; if none are, with those of the smallest error.
 C with_allowed_sums(const GemmProblem& p, C c, double allowed) {
   C best = c;
   best.sum_turns = 0;
@@ -25,8 +25,8 @@ C with_allowed_sums(const GemmProblem& p, C c, double allowed) {
   return best;
 }
 
-// What every problem has a fast config for: in tiles of k = 16, shared by two groups of warps or split where
-// the choice tries that (consider_schedules() in gemm_large/choice.cpp).
+// Returns the fewest terms for which every problem has a fast config: in tiles of k = 16, shared by two
+// groups of warps or split if the choice tries that (consider_schedules() in gemm_large/choice.cpp).
 double fewest_terms(const GemmProblem& p, const GpuLimits& limits, double allowed) {
   const auto tiles_of = [&](double side) {
     return std::ceil(double(p.m) / side) * std::ceil(double(p.n) / side);
@@ -47,11 +47,11 @@ double fewest_terms(const GemmProblem& p, const GpuLimits& limits, double allowe
 
 }  // namespace
 
-// The variance of the rounding error of a sum of L independent terms grows with L^2. So that of k terms is k
-// times L where they are added in sums of L each, and k more for every sum that one after the other is added
-// up of them.
+// The variance of the rounding error of a sum of L independent terms grows with L^2. If k terms are added in
+// sums of L each, the variance of the whole is k times L, plus k for each of these sums that is added in
+// turn.
 double gemm_large_terms(const GemmProblem& p, const C& c) {
-  // The strips beside whole tiles are of one part; tail_k, too, leaves most tiles whole.
+  // Strips beside whole tiles are not split; tail_k, too, leaves most tiles whole.
   const int parts = c.boundary == GemmLargeBoundary::residue_kernel ? 1 : c.split_k;
   const double chain = double(p.k) / (double(parts) * c.warps_k);
   const double terms = double(c.sum_turns) * c.tile_k / c.warps_k;

@@ -8,7 +8,7 @@ namespace {
 
 using C = GemmLargeConfig;
 
-// What the constraints read of the problem and the device, kept by value because a space outlives its call.
+// The data of problem and device that constraints read, kept by value because a space outlives its call.
 struct Rules {
   GemmProblem p;
   GemmLargeShape s;
@@ -24,7 +24,7 @@ struct Rules {
     return gemm_large_maps(c, std::min(shape.align_a, shape.align_b)) > 1;
   }
   int shared(const C& c) const { return gemm_large_memory(seen(c), c, bytes).total_bytes; }
-  // Without what axes that are declared later add.
+  // Returns the config without the effect of axes that are declared later.
   static C early(C c) {
     c.stream_k = 0;
     c.sum_turns = 0;
@@ -54,7 +54,7 @@ void add_product(Space<C>& space, const Rules& r) {
       &C::product);
 }
 
-// Declared before what depends on how A and B lie and on their alignment.
+// These axes come before those that depend on how A and B lie and on their alignment.
 void add_copies(Space<C>& space, const Rules& r) {
   space.axis(&C::boundary, {GemmLargeBoundary::none, GemmLargeBoundary::residue, GemmLargeBoundary::predicate,
                             GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding});
@@ -101,8 +101,8 @@ void add_load(Space<C>& space, const Rules& r) {
     if (gemm_large_is_mma(c)) return {GemmLargeLayout::swizzle, GemmLargeLayout::padding};
     return {GemmLargeLayout::swizzle, GemmLargeLayout::plain};
   });
-  // Padding has room for the lead of columns that come by turns, and is for nothing else of the copy
-  // engine's.
+  // Padding has room for the lead of columns that are loaded by several maps; tensor copies use it for
+  // nothing else.
   space.require(
       "tensor copies swizzle tiles of operands that are aligned to 16 bytes, and pad those of others",
       [=](const C& c) {
@@ -140,7 +140,7 @@ void add_tiles(Space<C>& space, const Rules& r) {
       "a block has at most the threads of the device",
       [=](const C& c) { return gemm_large_workers(c) <= r.limits.threads_per_block; }, &C::tile_m, &C::tile_n,
       &C::warp_m, &C::warp_n, &C::warps_k);
-  // mma has no thread tile; the thread tiles of 32 lanes make up the warp tile.
+  // mma has no thread tile; otherwise the thread tiles of 32 lanes make up the warp tile.
   space.axis(&C::thread_m, [](const C& c) {
     return gemm_large_is_mma(c) ? std::vector{0} : divisors({8, 16, 4, 2, 6, 12}, c.warp_m);
   });
@@ -250,7 +250,7 @@ void add_memory(Space<C>& space, const Rules& r) {
   space.axis(&C::blocks_per_sm, {1, 2, 3, 4});
   space.require("the blocks that registers are limited for fit a multiprocessor",
                 [=](const C& c) { return c.blocks_per_sm == 1 || r.resident(c) >= c.blocks_per_sm; });
-  space.axis(&C::stagger, [](const C& c) {  // where there is more than one block
+  space.axis(&C::stagger, [](const C& c) {  // if there is more than one block
     return c.blocks_per_sm > 1 ? std::vector{0, 8, 4, 2, 16} : std::vector{0};
   });
   space.require("at least four warps on a multiprocessor, one for each scheduler",
@@ -278,7 +278,7 @@ void add_reading(Space<C>& space, const Rules& r) {
            gemm_large_reading(r.tile_b(c), c, c.read_b).accesses() <= 16;
   });
   space.axis(&C::interleave, {true, false});
-  space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads as its fragments lie
+  space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads in the order of its fragments
     std::vector<int> values{16};
     for (const int bytes : {8, 4})
       if (!gemm_large_as_stored(c) && bytes >= r.bytes) values.push_back(bytes);
@@ -314,7 +314,7 @@ void add_schedule(Space<C>& space, const Rules& r) {
                 [](const C& c) { return c.cluster <= 2 || !gemm_large_walks(c); });
   space.require("tiles are shared by split_k or by stream_k, not by both",
                 [](const C& c) { return c.split_k == 1 || c.stream_k == 0; });
-  space.axis(&C::tail_k, [](const C& c) {  // of tiles that are whole otherwise, in grids that do not walk
+  space.axis(&C::tail_k, [](const C& c) {  // of tiles that are otherwise whole, in grids that do not walk
     const bool alone = c.split_k == 1 && !gemm_large_walks(c) && c.cluster == 1;
     return alone ? std::vector{1, 2, 3, 4, 6, 8, 16, 32} : std::vector{1};
   });
@@ -324,7 +324,7 @@ void add_schedule(Space<C>& space, const Rules& r) {
   });
 }
 
-// Sums that are set aside, and what room they leave.
+// Adds the axes of sums that are set aside, and the room that they leave.
 void add_sums(Space<C>& space, const Rules& r) {
   std::vector<int> turns = {0};
   for (int count = 1; count <= gemm_large_most_sum_turns; count *= 2) turns.push_back(count);
@@ -337,7 +337,7 @@ void add_sums(Space<C>& space, const Rules& r) {
   space.require(
       "the blocks that registers are limited for, and four warps, fit a multiprocessor with sums set aside",
       [=](C c) {
-        c.specialised = false;  // is declared later
+        c.specialised = false;  // declared later
         const int resident = gemm_large_resident(r.s, c, r.p.dtype, r.limits);
         return c.sum_turns == 0 ||
                (resident >= (c.sums_in_shared ? c.blocks_per_sm : 1) && resident * gemm_large_warps(c) >= 4);
@@ -356,7 +356,7 @@ void add_sums(Space<C>& space, const Rules& r) {
   });
 }
 
-// How a block is made up and launched.
+// Adds the axes of how a block is made up and launched.
 void add_launch(Space<C>& space, const Rules& r) {
   space.axis(&C::specialised, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
@@ -384,7 +384,7 @@ void add_launch(Space<C>& space, const Rules& r) {
   space.axis(&C::ptxas_level, {3, 1});
 }
 
-// Declared before what depends on the boxes of tensor copies.
+// These axes come before those that depend on the boxes of tensor copies.
 void add_cluster(Space<C>& space, const Rules& r) {
   space.axis(&C::cluster, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector{1, 2, 4} : std::vector{1};

@@ -1,6 +1,6 @@
-// Where registers run out: rules of the compiler (NVRTC 13.0 for sm_90), read from its reports. They are code
-// and no fitted model because they follow the stencil's loops and change with its sources, not with the
-// device.
+// Predicts where registers run out: rules of the compiler (NVRTC 13.0 for sm_90), read from its reports. They
+// are code rather than a fitted model because they follow the stencil's loops and change with its sources,
+// not with the device.
 #include "kernel/gemm_large/spills.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace {
 
 using C = GemmLargeConfig;
 
-// Sums in shared memory are read ahead by the assembler, for which some have no registers (8x8 of c64 with A
-// along k, of f32 in 128 registers that also add to C; tensor products whose fragments fill what is left).
+// The assembler prefetches sums in shared memory, for which some configs have no registers (8x8 of c64 with A
+// along k, of f32 in 128 registers that also add to C; tensor products whose fragments fill the rest).
 bool sums_in_shared_spill(const C& c, const GemmLargeShape& shape, DType dtype, const GpuLimits& limits) {
   const GemmLargeShape seen = gemm_large_kernel_shape(shape, c);
   const bool large = c.thread_m * c.thread_n >= 64, rows = !seen.trans_a && seen.trans_b;
@@ -34,12 +34,12 @@ bool sums_in_shared_spill(const C& c, const GemmLargeShape& shape, DType dtype, 
 
 bool gemm_large_known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype,
                                const GpuLimits& limits) {
-  // A walk holds its place, and what it reads of C, beside sums that are set aside.
+  // A walking block keeps its position and its reads of C beside sums that are set aside.
   if (c.sum_turns > 0 && gemm_large_walks(c) && shape.reads_c &&
       gemm_large_registers(shape, c, dtype) >= (c.sums_in_shared ? 150 : 180))
     return true;
   if (c.sums_in_shared && sums_in_shared_spill(c, shape, dtype, limits)) return true;
-  // So do walks of large c64 tiles where C is read, whoever orders the multiply-adds.
+  // Walks of large c64 tiles spill as well if C is read, whoever orders the multiply-adds.
   if (dtype == DType::c64 && gemm_large_walks(c) && shape.reads_c && c.thread_m * c.thread_n >= 64)
     return true;
   if (!gemm_large_is_mma(c)) return false;

@@ -1,6 +1,6 @@
-// What is tried first of the space of batched small GEMM on the GPU: ways in and out that the shape allows,
-// crossed with thread tiles (by tensor cores too) and with blocks that did well on the first device this was
-// tuned on, in the order of the forecast.
+// Chooses the configs of batched small GEMM on the GPU to try first: the ways to load and store that the
+// shape allows, crossed with thread tiles (by tensor cores too) and with blocks that did well on the first
+// device this was tuned on, in the order of the forecast.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,23 +11,23 @@
 namespace tilewright {
 namespace {
 
-// Share of a block's threads that have work, over the rounds that a tile takes.
+// Returns the share of a block's threads that have work, over the rounds that a tile takes.
 double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
-  // A warp for each problem, whatever its size.
+  // Each problem has a warp, whatever its size.
   if (s.sizes_vary || s.sums != GemmSmallSums::none) return 1;
   const int units = gemm_small_units(s, c);
   return double(units) / (ceil_div(units, c.threads) * c.threads);
 }
-// Share of the computed elements that are elements of C.
+// Returns the share of the computed elements that are elements of C.
 double useful_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   if (s.sizes_vary) return 1;  // thread tiles shrink with the problem
   return double(s.m * s.n) / (gemm_small_tiles_m(s, c) * c.thread_m * gemm_small_tiles_n(s, c) * c.thread_n);
 }
 
-// Where sizes vary, each size of thread tile is a piece of code, and the warps of a multiprocessor are at any
-// of them. What its caches of instructions do not hold is fetched again and again: on an H200, tiles of up to
-// 4x8 took 1.4 (f64) to 2.2 times (f32) as long as those of up to 4x4 for any m and n, and as long for
-// squares, which have a fourth of the pieces.
+// Returns the slowdown by instruction fetches. If sizes vary, each size of thread tile is a piece of code,
+// and the warps of a multiprocessor run different ones. Pieces that the instruction caches do not hold are
+// fetched again and again: on an H200, tiles of up to 4x8 took 1.4 (f64) to 2.2 times (f32) as long as those
+// of up to 4x4 for any m and n, and as long for squares, which have a fourth of the pieces.
 double code_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   if (!s.sizes_vary) return 1;
   constexpr double area_at_full_speed = 60;  // of all pieces together: that of 4x4 in steps of 8
@@ -41,15 +41,15 @@ double code_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return std::min(1.0, std::sqrt(area_at_full_speed / area));
 }
 
-// How a block is filled: problems for about `stage_bytes` of the largest operand, threads for few rounds.
+// A way to fill a block: problems for about `stage_bytes` of the largest operand, threads for few rounds.
 struct Filling {
   int stages;
   int stage_bytes;
   int most_threads;
 };
 
-// As many problems as the filling says, then the threads. Tiles of whole sectors keep two blocks from writing
-// into one sector. False where nothing legal comes out.
+// Sets the number of problems by the filling, then the threads. Tiles of whole sectors keep two blocks from
+// writing into one sector. Returns false if no legal config results.
 bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, const Filling& filling,
                 bool whole_sectors) {
   const int largest =
@@ -81,7 +81,7 @@ bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, 
   return best > 0;
 }
 
-// A way in and out, and what it is worth before anything is known of the block.
+// A way to load and store, and its rating before anything is known of the block.
 struct Way {
   GemmSmallLoad load;
   GemmSmallStore store;
@@ -102,7 +102,7 @@ constexpr Filling fillings[] = {{2, 8192, 128},  {2, 8192, 256}, {2, 16384, 256}
                                 {3, 16384, 256}, {4, 4096, 64},  {2, 32768, 512}, {1, 8192, 128},
                                 {1, 4096, 32},   {2, 4096, 32},  {3, 4096, 64},   {1, 1, 256}};
 
-// Steps of the k loop that are unrolled: all where that is little code, else equal parts of about eight,
+// Returns the unrolled steps of the k loop: all if that is little code, else equal parts of about eight,
 // which the device's compiler handles in a second.
 int unrolled(int k, int multiply_adds) {
   constexpr int little = 1024, part = 8;
@@ -122,7 +122,7 @@ class SmallShortlist {
         space_(gemm_small_space(shape, dtype, limits)),
         element_bytes_(static_cast<int>(size_bytes(dtype))) {}
 
-  // All blocks and ways of one thread tile.
+  // Considers all blocks and all ways to load and store for one thread tile.
   void consider(GemmSmallConfig c) {
     for (const Way& way : ways) {
       if (wanted_ != nullptr && !wanted_(way.load)) continue;
@@ -156,13 +156,13 @@ class SmallShortlist {
     }
   }
 
-  // Few of each thread tile and of each number of stages, so that a short list still holds different ones; of
-  // pointer batches few of each way in and out instead.
+  // Returns a few configs of each thread tile and of each number of stages, so that a short list still holds
+  // different ones; for pointer batches a few of each way to load and store instead.
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
-    // Of pointer batches the best way in and out is the least certain, and of varying sizes, which leave one
-    // way, how its blocks follow one another.
+    // The least certain choice of pointer batches is the way to load and store; that of varying sizes, which
+    // leave one way, is how the blocks follow one another.
     const bool by_pointer = gemm_small_has(s_, GemmSmallStep::pointer);
     const bool of_one_size = by_pointer && !s_.sizes_vary;
     const std::size_t most_per_group = std::max<std::size_t>(2, count / 4);
@@ -198,15 +198,17 @@ class SmallShortlist {
     GemmSmallConfig config;
   };
 
-  // Of larger matrices by pointer every thread would read rows and columns one element at a time.
+  // True for larger matrices by pointer, of which every thread would read rows and columns one element at a
+  // time.
   bool reads_too_often(const GemmSmallConfig& c) const {
     constexpr int most = 8;
-    // Tensor cores read each element once for a warp.
+    // Tensor cores read each element once per warp.
     const bool once = s_.sums != GemmSmallSums::none && gemm_small_by_warp(c);
     return c.load == GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
            limits_.compute_capability >= 80 && !once;
   }
-  // Whether the shape and the device know this way at all, tried with the smallest block.
+  // True if the shape and the device support this way to load and store at all; tested with the smallest
+  // block.
   bool allowed(GemmSmallConfig c) const {
     c.matrices_per_block = gemm_small_tile_counts(s_).front();
     c.threads = 32;
@@ -215,8 +217,8 @@ class SmallShortlist {
     return space_.contains(c);
   }
 
-  // Warps of their own rings: problems for each of them so many that the entries, which a block waits for,
-  // cost little, and so few that the last blocks end together.
+  // Considers warps with rings of their own: enough problems for each warp that reading the entries, for
+  // which a block waits, costs little, and so few that the last blocks end together.
   void consider_rings(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
     c.refill = GemmSmallRefill::late;
     c.persistent = false;
@@ -230,8 +232,8 @@ class SmallShortlist {
           rank_all(c, cost, worth);
         }
   }
-  // Warps that walk over a list: products for each of them so many that looking the list up costs little, and
-  // so few that all multiprocessors have work and end together.
+  // Considers warps that walk over a list: enough products for each warp that reading the list costs little,
+  // and so few that all multiprocessors have work and end together.
   void consider_sums(GemmSmallConfig c, const GemmSmallCost& cost) {
     const bool direct = c.load == GemmSmallLoad::direct;
     c.refill = GemmSmallRefill::late;
@@ -239,7 +241,7 @@ class SmallShortlist {
     for (const int stages : {1, 2, 3, 4})
       for (const int warps : {1, 2, 4})
         for (const int products : {1, 4, 8, 16, 32, 64}) {
-          const bool fixed = s_.sums == GemmSmallSums::fixed;  // whole sums, whose number is chosen
+          const bool fixed = s_.sums == GemmSmallSums::fixed;  // whole sums; only their number is chosen
           if ((stages == 1) != direct || fixed != (products == 1)) continue;
           if (!fixed && products < 16 && problem_count_ == 0) continue;
           c.stages = stages;
@@ -249,7 +251,7 @@ class SmallShortlist {
         }
   }
   double evenness(const GemmSmallConfig& c, int products) const {
-    constexpr double of_list = 1;  // products' worth
+    constexpr double of_list = 1;  // in products
     const double list = products / (products + of_list);
     if (problem_count_ == 0 || s_.sums == GemmSmallSums::fixed) return list;
     const int blocks = gemm_small_blocks(s_, c, dtype_, limits_) * limits_.multiprocessors;
@@ -257,12 +259,12 @@ class SmallShortlist {
     return list * waves / std::ceil(waves);
   }
 
-  // Where sizes vary a block is a warp or two: registers for as many blocks as are expected. Its problems
-  // take unequal times, which blocks that are handed out as others end even out.
+  // If sizes vary, a block is a warp or two, and registers are limited so that the expected number of blocks
+  // fits. Problems take unequal times, which is balanced by blocks that start as others end.
   void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
     const int words = element_bytes_ / 4, addresses = 24;
     const int needed = gemm_small_registers(c, dtype_) + addresses +
-                       (c.c_direct ? c.thread_m * c.thread_n * words : 0);  // the old C, asked for early
+                       (c.c_direct ? c.thread_m * c.thread_n * words : 0);  // the old C is loaded early
     if (s_.sizes_vary)
       for (const int asked : {8, 12, 16, 20})
         if (asked <= gemm_small_blocks(s_, c, dtype_, limits_) &&
@@ -290,7 +292,7 @@ class SmallShortlist {
   std::vector<Ranked> ranked_;
 };
 
-// A thread tile with the axes that change its code.
+// Returns variants of a thread tile along the axes that change its code.
 std::vector<GemmSmallConfig> codes_of(GemmSmallConfig c, const GemmSmallShape& s, DType dtype) {
   c.k_unroll = unrolled(s.k, c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1));
   if (gemm_small_by_warp(c)) return {c};
@@ -326,7 +328,7 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
         c.thread_m = thread_m;
         c.thread_n = thread_n;
         c.multiply = multiply;
-        // Tensor cores do twice as much in the same time.
+        // Tensor cores do twice as much in the same time, so more waste is acceptable.
         const double least_useful = gemm_small_by_warp(c) ? 0.4 : 0.6;
         if (useful_share(s, c) < least_useful || gemm_small_registers(c, dtype) > 168) continue;
         for (const GemmSmallConfig& code : codes_of(c, s, dtype)) list.consider(code);

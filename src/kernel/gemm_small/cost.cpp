@@ -1,6 +1,6 @@
-// Predicts what a config of batched small GEMM on the GPU costs a multiprocessor, from the addresses that the
-// threads of one warp really touch (bank conflicts), and from counted instructions. It knows nothing of
-// latency: it ranks configs and explains them, and what is shipped is measured.
+// Predicts the cost of a config of batched small GEMM to a multiprocessor, from the addresses that the
+// threads of one warp really touch (bank conflicts), and from counted instructions. It does not model
+// latency: it ranks and explains configs; shipped configs are measured.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-// Wavefronts of one shared-memory instruction of a warp: different words of one bank follow one another,
-// equal words are read once.
+// Returns the wavefronts of one shared-memory instruction of a warp: different words of one bank are served
+// one after the other, equal words are read once.
 int wavefronts(const std::vector<int>& addresses, int bytes) {
   std::map<int, std::set<int>> words_of_bank;
   for (const int address : addresses)
@@ -23,7 +23,7 @@ int wavefronts(const std::vector<int>& addresses, int bytes) {
   return static_cast<int>(most);
 }
 
-// Where the lanes of a warp reach: element (i, j) of an operand's matrix lies at j * ld + i.
+// Counts the accesses of a warp's lanes: element (i, j) of an operand's matrix lies at j * ld + i.
 struct Warp {
   const GemmSmallShape& s;
   const GemmSmallConfig& c;
@@ -33,7 +33,7 @@ struct Warp {
   double wavefront_count = 0;
   double instruction_count = 0;
 
-  // One access of every lane; `element` gives its place from the lane's thread tile.
+  // Counts one access of every lane; `element` gives its place from the lane's thread tile.
   void access(const GemmSmallOperand& o, int pack, double times,
               const std::function<int(int tile_m, int tile_n)>& element) {
     const int tiles_m = gemm_small_tiles_m(s, c), tiles = tiles_m * gemm_small_tiles_n(s, c);
@@ -73,7 +73,7 @@ void read_operands(Warp& warp) {
       });
 }
 
-// By tensor cores a lane reads one value of k in four.
+// With tensor cores a lane reads one value of k in four.
 void read_operands_by_warp(Warp& warp) {
   const GemmSmallShape& s = warp.s;
   const GemmSmallConfig& c = warp.c;
@@ -106,8 +106,8 @@ void move_results(Warp& warp) {
       });
 }
 
-// Sizes that stand for those of a batch where they vary: quarters of the largest. Odd ones, since most sizes
-// do not put all columns into the same banks.
+// Sizes that represent those of a variable batch: quarters of the largest. They are odd, since most sizes do
+// not put all columns into the same banks.
 constexpr int quarters = 4;
 GemmSmallShape of_quarter(GemmSmallShape s, int quarter) {
   const auto part = [&](int size) { return (ceil_div(size * quarter, quarters) - 1) / 2 * 2 + 1; };
@@ -117,7 +117,7 @@ GemmSmallShape of_quarter(GemmSmallShape s, int quarter) {
   return s;
 }
 
-// Bytes of a problem's operands that a launch moves.
+// Returns the bytes of a problem's operands that a launch moves.
 double bytes_of_sizes(const GemmSmallShape& s, int element_bytes) {
   return double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * element_bytes;
 }
@@ -128,14 +128,14 @@ double moved_bytes(const GemmSmallShape& s, int element_bytes) {
   return sum / quarters;
 }
 
-// Pieces of 16 bytes of a pointer batch's problem that threads copy, if they do.
+// Returns the pieces of 16 bytes that threads copy for a problem of a pointer batch; 0 if they do not copy.
 double copied_pieces(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
   if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load != GemmSmallLoad::async) return 0;
   const double elements = s.m * s.k + s.k * s.n + (gemm_small_loads_c(s, c) ? s.m * s.n : 0);
   return elements * element_bytes / 16;
 }
 
-// Multiply-adds of a multiprocessor in a cycle, and issue slots that a thread's multiply-add takes.
+// Multiply-adds per cycle of a multiprocessor, and issue slots of a thread's multiply-add.
 struct Multiplier {
   double per_cycle;
   double slots;
@@ -154,27 +154,28 @@ GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, D
   const int units = s.sums == GemmSmallSums::none ? gemm_small_units(s, c) : tiles;
   Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, units)};
   gemm_small_by_warp(c) ? read_operands_by_warp(warp) : read_operands(warp);
-  if (s.sums == GemmSmallSums::none) move_results(warp);  // else once for many products
+  if (s.sums == GemmSmallSums::none) move_results(warp);  // otherwise once for many products
   const double warps = s.sums == GemmSmallSums::none ? double(tiles) / warp.width
                                                      : double(ceil_div(tiles, 32));  // per problem
   const int k = gemm_small_by_warp(c) ? ceil_div(s.k, 4) * 4 : s.k;
   const double real_products = double(k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
   const Multiplier by = multiplier_of(c, dtype);
   GemmSmallCost cost;
-  // Copies in and out pass through shared memory once, 128 bytes per wavefront.
+  // Loads and stores through copies pass shared memory once, 128 bytes per wavefront.
   const double moved = bytes_of_sizes(s, bytes);
   cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
   cost.multiply = warps * 32 * real_products / by.per_cycle;
-  // The fixed part: finding the unit's place, and its loop.
+  // The constant 24 covers finding the unit's place, and its loop.
   cost.issue = warps * (real_products * by.slots + warp.instruction_count + 24) / 4;
-  constexpr double instructions_per_copy = 16;  // counted: address, its judgement, loop
+  constexpr double instructions_per_copy = 16;  // counted: address, its check, loop
   cost.issue += copied_pieces(s, c, bytes) / 32 * instructions_per_copy / 4;
   return cost;
 }
 
-// Sizes that vary: a warp takes thread tiles of its problem, each as large as what is left needs. Counted in
-// the code: 3 instructions per value of k beside reads and multiply-adds, 5 for each element of C that is
-// read and stored, 60 for each thread tile, and 400 for a problem, whatever its size.
+// Returns the cost of a problem of its own size: a warp takes thread tiles of its problem, the last ones
+// smaller as needed. Counted in the code: 3 instructions per value of k beside reads and multiply-adds, 5 for
+// each element of C that is read and stored, 60 for each thread tile, and 400 for a problem, whatever its
+// size.
 GemmSmallCost cost_of_own_size(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   const Multiplier by = multiplier_of(c, dtype);
   const int own_m = gemm_small_own_m, own_n = gemm_small_own_n, step = c.size_step;
@@ -223,7 +224,7 @@ int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
 
 int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                       const GpuLimits& limits) {
-  // Before compute capability 8.0 nothing is reserved, and kernels that read directly need nothing.
+  // Below compute capability 8.0 nothing is reserved, and kernels that read directly need nothing.
   const int shared = std::max(1, gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes +
                                      limits.shared_bytes_reserved);
   return std::max(
@@ -242,13 +243,14 @@ bool gemm_small_tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConf
 
 namespace {
 
-// Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
-// having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
+// Figures of the device this was measured on: bytes per cycle and multiprocessor, cycles from requesting a
+// tile to having it under load, and cycles of a block's iteration outside the arithmetic (barriers, fences,
+// issuing copies).
 constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
 // Cycles of the copy engine per bulk copy: pointer batches of small matrices took this long per matrix.
 constexpr double engine = 16;
 
-// What a turn of a block costs, in cycles: on a multiprocessor that has other blocks, and on its own.
+// The cycles of one iteration of a block: on a multiprocessor with other blocks, and on its own.
 struct Turn {
   double computing = 0;
   double alone = 0;
@@ -259,27 +261,28 @@ Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmS
   const double busy = s.sizes_vary ? 1 : double(rounds) * c.threads / units;
   const double warps = c.threads / 32.0;
   double waits = 0;
-  // For the addresses, where no earlier tile of the block has brought them.
+  // A block waits for the addresses unless an earlier tile of the block has loaded them.
   if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
   if (c.load == GemmSmallLoad::direct) waits += latency;
   // A warp alone issues an instruction every few cycles.
   constexpr double cycles_per_instruction = 4;
   const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * cycles_per_instruction;
   if (gemm_small_rings(s, c)) {
-    // Entries, then the first problem; of every problem its copies are asked for and its barrier looked at.
+    // A ring waits for the entries, then for the first problem; each problem costs requesting its copies and
+    // testing its barrier.
     constexpr double between_problems = 200;
     const double problems = c.matrices_per_block / warps;
     const double old_c = s.reads_c && c.c_direct ? std::max(0.0, latency / 2 - computing / problems) : 0;
     return {c.matrices_per_block * cost.cycles(),
             computing + problems * (between_problems + old_c) + 2 * latency};
   }
-  // The old C is on its way while the block multiplies.
+  // The old C is loaded while the block multiplies.
   if (s.reads_c && c.c_direct) waits += std::max(0.0, latency / 2 - computing);
   return {c.matrices_per_block * cost.cycles() * busy, computing + turn + waits};
 }
 
-// Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors
-// and 2 % where they split lines; tiles that share sectors lose 3 %.
+// Measured: tiles with different offsets in shared and device memory lose a tenth if they split sectors and 2
+// % if they split lines; tiles that share sectors lose 3 %.
 double share_left_by_splits(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
   const bool alike = c.load != GemmSmallLoad::bulk || c.shift_bytes >= 128;
   if (gemm_small_tiles_of(gpu_sector_bytes, s, c, element_bytes))
@@ -294,7 +297,7 @@ double share_of_warps(const GemmSmallConfig& c, int blocks) {
   return warps < enough ? 1 - few_warps_lose * (1 - warps / enough) : 1;
 }
 
-// Cycles of the copy engine for a tile of a pointer batch.
+// Returns the cycles of the copy engine for a tile of a pointer batch.
 double engine_cycles(const GemmSmallShape& s, const GemmSmallConfig& c) {
   if (!gemm_small_has(s, GemmSmallStep::pointer)) return 0;
   int copies = c.load == GemmSmallLoad::bulk ? (gemm_small_loads_c(s, c) ? 3 : 2) : 0;
@@ -302,7 +305,7 @@ double engine_cycles(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return c.matrices_per_block * copies * engine;
 }
 
-// Tiles on their way while a block computes.
+// Returns how many tiles are being loaded while a block computes.
 int tiles_ahead(const GemmSmallConfig& c) {
   const bool late = c.store == GemmSmallStore::bulk && c.refill == GemmSmallRefill::late && c.stages > 1;
   return std::max(0, c.stages - (late ? 2 : 1));
@@ -312,8 +315,9 @@ int tiles_ahead(const GemmSmallConfig& c) {
 
 namespace {
 
-// Warps that walk over lists. Of each product the list is looked at and, where it is staged, its pieces are
-// asked for: instructions counted in the code. Direct ones have one product on its way for each warp.
+// Forecasts warps that walk over lists. The instructions for reading a product's list entry and, if it is
+// staged, for requesting its pieces are counted in the code. Without staging each warp has one product being
+// loaded.
 double forecast_of_sums(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                         const GpuLimits& limits, const GemmSmallCost& cost) {
   constexpr double of_product = 40, of_staged = 30, of_piece = 6, pieces_together = 32;
@@ -333,8 +337,9 @@ double forecast_of_sums(const GemmSmallShape& s, const GemmSmallConfig& c, DType
   const double together =
       std::pow(std::pow(memory, sharpness) + std::pow(all.cycles(), sharpness) + std::pow(waiting, sharpness),
                1 / sharpness);
-  // Measured on an H100 (results/h100/gemm_sums-20261127-configs.jsonl.gz): direct ones, whose lanes wait for
-  // each value of k, reach 0.4 to 0.8 of what staged ones do; a third and a fourth stage bring a little.
+  // Measured on an H100 (results/h100/gemm_sums-20261127-configs.jsonl.gz): direct loads, whose lanes wait
+  // for each value of k, reach 0.4 to 0.8 of the speed of staged ones; a third and a fourth stage gain a
+  // little.
   const double way = staged ? 1 - 0.04 / (c.stages - 1) : 0.7;
   return way * memory / together / passes;
 }
@@ -349,27 +354,26 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   const Turn one = cost_of_turn(s, c, cost);
   const int blocks = gemm_small_blocks(s, c, dtype, limits);
   if (count > 0 && count < std::int64_t(c.matrices_per_block) * blocks * limits.multiprocessors) {
-    // One wave of blocks, each with one turn: nothing overlaps within a block.
+    // One wave of blocks, each with one iteration: nothing overlaps within a block.
     const double tiles = std::ceil(double(count) / c.matrices_per_block / limits.multiprocessors);
     return memory * double(count) / limits.multiprocessors / c.matrices_per_block /
            (latency + one.alone + tiles * (memory + one.computing));
   }
   const double turn_cycles = std::max(one.computing, one.alone);
-  // In a ring the next problems of the same tile come while one is multiplied.
+  // In a ring the next problems of the same tile are loaded while one is multiplied.
   const double period = gemm_small_rings(s, c)
                             ? turn_cycles
                             : std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
   const double waiting = period / blocks;
   // Fitted with few_warps_lose and cycles_per_instruction to
-  // results/h200/gemm_small-20261122-screen.jsonl.gz: of the configs tried for a case the one that the
-  // forecast puts first reaches 0.96 of the best in the mean; the forecast's error is 0.11 (root mean
-  // square).
+  // results/h200/gemm_small-20261122-screen.jsonl.gz: among the configs tried for a case, the forecast's
+  // first choice reaches 0.96 of the best on average; the forecast's error is 0.11 (root mean square).
   constexpr double sharpness = 5;
   const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
                                   std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),
                               1 / sharpness);
   const bool steady = tiles_ahead(c) > 0 || gemm_small_rings(s, c);
-  const double unsteady = steady ? 1 : 0.98;  // then only other blocks keep the memory busy
+  const double unsteady = steady ? 1 : 0.98;  // otherwise only other blocks keep the memory busy
   return memory / all * share_left_by_splits(s, c, bytes) * unsteady * share_of_warps(c, blocks);
 }
 

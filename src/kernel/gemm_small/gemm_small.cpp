@@ -1,5 +1,5 @@
 // The shape of a problem of batched small GEMM on the GPU, the space of its configs with the reasons of its
-// constraints, and the geometry of a launch. What is tried first is gemm_small/choice.cpp's.
+// constraints, and the geometry of a launch. gemm_small/choice.cpp decides what to try first.
 #include "kernel/gemm_small/gemm_small.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-// The axes that change the code of a block and not what it does.
+// Adds the axes that change a block's code but not its work.
 void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
                    const GpuLimits& limits) {
   using C = GemmSmallConfig;
@@ -29,7 +29,7 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
   });
 }
 
-// Whether every operand's matrices can be copied whole.
+// True if every operand's matrices can be copied whole.
 bool all_contiguous(const GemmSmallShape& s) {
   const auto whole = [](const GemmSmallOperand& o) {
     return o.contiguous || o.step == GemmSmallStep::broadcast;
@@ -78,7 +78,7 @@ void add_store_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, con
   });
 }
 
-// Each warp walks over its own products and holds its C in registers.
+// Adds the rules of sums: each warp walks over its own products and holds its C in registers.
 void add_sum_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s) {
   using C = GemmSmallConfig;
   space.require("products that are summed up come by copies of their own warp, or are read where they lie",
@@ -125,7 +125,7 @@ constexpr std::int64_t gap_limit_bytes = 64;
 // Blocks of an interleaved batch up to this are tiles or parts of them; larger ones are cut.
 constexpr std::int64_t packed_block_limit = 64;
 
-// Whether the blocks of an interleaved batch are tiles or parts of them, whose places the code knows as ints.
+// True if the blocks of an interleaved batch are tiles or parts of them, whose places are ints in the code.
 bool blocks_are_tiles(const GemmProblem& p) {
   constexpr std::int64_t most_bytes = 1 << 28;
   const auto fits = [&](std::int64_t ld, std::int64_t columns) {
@@ -135,7 +135,7 @@ bool blocks_are_tiles(const GemmProblem& p) {
          fits(p.ldc, p.n);
 }
 
-// How the matrices of one operand lie, and their leading dimension where it enters the code.
+// Layout of the matrices of one operand, and their leading dimension if the code depends on it.
 struct Lie {
   GemmSmallStep step;
   std::int64_t ld;
@@ -198,13 +198,13 @@ GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scal
   s.sizes_vary = p.layout == Layout::variable;
   s.align_bytes = align_bytes;
   if (p.sums == Sums::stack) s.sums = GemmSmallSums::listed;
-  if (p.sums == Sums::batch_reduce) {  // into parts of its sum, which lie side by side
+  if (p.sums == Sums::batch_reduce) {  // into contiguous parts of its sum
     s.sums = GemmSmallSums::fixed;
     s.step_c = GemmSmallStep::strided;
     s.ldc = 0;
     s.reads_c = false;
   }
-  // Nothing is known of where listed matrices lie, and other sums are read one matrix after the other.
+  // The places of listed matrices are unknown, and other sums are read one matrix after the other.
   if (p.sums != Sums::none) s.align_bytes = static_cast<int>(size_bytes(p.dtype));
   return s;
 }
@@ -220,7 +220,7 @@ std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values) {
 
 namespace {
 
-// Small ones, and equal parts of a matrix.
+// Returns small sizes, and equal parts of a matrix.
 std::vector<int> thread_sizes(int size) {
   std::vector<int> sizes = gemm_small_up_to(size, {1, 2, 3, 4, 5, 6, 8, 16});
   for (int parts = 2; parts <= 8; ++parts) sizes.push_back(ceil_div(size, parts));
@@ -228,7 +228,8 @@ std::vector<int> thread_sizes(int size) {
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
-// Where sizes vary: those with which the `threads` of a warp in one direction cover whole steps of a size.
+// For varying sizes, returns the sizes with which the `threads` of a warp in one direction cover whole steps
+// of a size.
 std::vector<int> own_thread_sizes(int size, int threads) {
   constexpr int step = 8;
   std::vector<int> sizes;
@@ -257,9 +258,9 @@ std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
 
 namespace {
 
-// Of the operand whose tile takes the most, in 64 bits: gemm_small_memory() and the stencil count in 32, and
-// may only be asked about tiles that fit. Operands that are not staged have tiles too, which end nowhere but
-// count.
+// Returns the bytes of the largest operand's tile, in 64 bits: gemm_small_memory() and the stencil count in
+// 32, and may only be asked about tiles that fit. Operands that are not staged have tiles too: these are
+// stored nowhere but are counted.
 std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
                              bool only_staged) {
   const auto tile = [&](const GemmSmallOperand& o, bool counts) {
@@ -305,7 +306,7 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.axis(&C::size_step, {8, 16, 32});
   space.require("only where sizes vary thread tiles shrink, and their columns alternate",
                 [=](const C& c) { return s.sizes_vary ? !c.columns_together : c.size_step == 8; });
-  // Else a thread tile would reach further beyond a problem than its slot has slack for.
+  // Otherwise a thread tile would reach further beyond a problem than its slot has slack.
   space.require("thread tiles shrink by whole steps", [=](const C& c) {
     return !s.sizes_vary || (c.thread_m * gemm_small_own_m % c.size_step == 0 &&
                              c.thread_n * gemm_small_own_n % c.size_step == 0);

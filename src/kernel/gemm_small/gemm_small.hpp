@@ -1,6 +1,6 @@
-// Batched small GEMM on the GPU as the host sees it: the shape a problem compiles to, the space of configs,
-// what a config is predicted to cost, the rule-of-thumb config and the geometry of a launch. Compiling,
-// loading and launching are jit/stencil.hpp's and the device's.
+// Batched small GEMM on the GPU from the host's side: the shape a problem compiles to, the space of configs,
+// the predicted cost of a config, the heuristic config and the geometry of a launch. jit/stencil.hpp and the
+// device code compile, load and launch.
 #pragma once
 
 #include <cstdint>
@@ -16,61 +16,63 @@ namespace tilewright {
 
 inline constexpr std::int64_t gemm_small_limit = 64;  // largest m, n, k of the family
 
-// What enters the code of a problem whose packed operands' addresses are multiples of `align_bytes`. Of a
-// variable batch m, n and k are the largest. `scalars_vary`: each problem has its alpha and beta.
+// Returns the parts of a problem that its code depends on; addresses of packed operands are multiples of
+// `align_bytes`. For a variable batch m, n and k are the largest. `scalars_vary`: each problem has its alpha
+// and beta.
 GemmSmallShape gemm_small_shape(const GemmProblem& problem, int align_bytes = 16, bool scalars_vary = false);
 
-// `values` below `size`, and `size`.
+// Returns the `values` below `size`, and `size`.
 std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values);
-// Heights and widths of thread tiles that are worth trying.
+// Returns heights and widths of thread tiles that are worth trying.
 std::vector<int> gemm_small_thread_m(const GemmSmallShape& shape);
 std::vector<int> gemm_small_thread_n(const GemmSmallShape& shape);
-// Problems per tile that are worth trying.
+// Returns problems per tile that are worth trying.
 std::vector<int> gemm_small_tile_counts(const GemmSmallShape& shape);
 
-// The legal configs for `shape` on a device with `limits`.
+// Returns the legal configs for `shape` on a device with `limits`.
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits);
 
-// What one multiprocessor spends on a problem when nothing else binds, in clock cycles: each figure is a
+// The cost of a problem to one multiprocessor if nothing else limits it, in clock cycles: each figure is a
 // lower bound by one unit. Wavefronts of shared memory come from the bank conflicts of a warp's actual
 // addresses.
 struct GemmSmallCost {
   double shared = 0;      // wavefronts of shared memory, copies in and out included
   double issue = 0;       // instructions over four schedulers
   double multiply = 0;    // multiply-adds over the pipe of the type
-  double cycles() const;  // the largest, with a share of the rest because overlap is never perfect
+  double cycles() const;  // the largest, plus a share of the rest because overlap is never perfect
 };
 GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
 
-// Registers that a thread needs at least, blocks that a multiprocessor is expected to hold, and whether the
-// tiles of all operands are whole pieces.
+// Return the registers that a thread needs at least, the blocks that a multiprocessor is expected to hold,
+// and whether the tiles of all operands are whole pieces.
 int gemm_small_registers(const GemmSmallConfig& config, DType dtype);
 int gemm_small_blocks(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                       const GpuLimits& limits);
 bool gemm_small_tiles_of(int piece_bytes, const GemmSmallShape& shape, const GemmSmallConfig& config,
                          int element_bytes);
 
-// The share of the memory bound that is expected: from the cost, the bytes of a tile, and how many of them
-// are on their way while a block computes.
+// Returns the expected share of the memory bound: from the cost, the bytes of a tile, and how many tiles are
+// being loaded while a block computes.
 double gemm_small_forecast(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count = 0);
 
-// Up to `count` configs worth measuring, the most promising first by forecast; all legal.
-// `problem_count` 0 stands for many. `wanted` says which ways in are asked for, null for all.
+// Returns up to `count` legal configs worth measuring, the most promising first by forecast. `problem_count`
+// 0 stands for many. `wanted` selects the ways to load, null for all.
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& shape, DType dtype,
                                                   const GpuLimits& limits, std::size_t count,
                                                   std::int64_t problem_count = 0,
                                                   bool (*wanted)(GemmSmallLoad) = nullptr);
 
-// The config used when wisdom knows nothing near: always a point of the space.
+// Returns the config used if wisdom has no near record: always a point of the space.
 GemmSmallConfig gemm_small_default(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits,
                                    std::int64_t problem_count = 0);
 
-// The launch for `count` problems where `blocks_per_multiprocessor` blocks fit.
+// Returns the launch for `count` problems if `blocks_per_multiprocessor` blocks fit.
 GpuLaunch gemm_small_launch(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                             std::int64_t count, const GpuLimits& limits, int blocks_per_multiprocessor);
 
-// The instance of the stencil, and the condition that makes the device derive what the host derived.
+// Returns the instance of the stencil; the other returns the condition that makes the device check the host's
+// derivations.
 std::string gemm_small_expression(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
 std::string gemm_small_assertion(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
 

@@ -18,11 +18,11 @@ struct GemmSmallSizeArrays {
   const std::int64_t* firsts = nullptr;
   std::int64_t group_count = 0;  // 0 = sizes per problem
   int above = 0;                 // problems without a size above this belong to another launch
-  bool last = true;              // problems that are too large for this launch belong to no other
+  bool last = true;              // no later launch takes problems that are too large for this one
 };
 
-// Of sums: what the entries of lists count elements from, null where they are addresses; entries from one
-// product to the next; of fixed ones how many products a C gets.
+// Lists of sums: the bases from which list entries count elements, null if the entries are addresses; entries
+// from one product to the next; for sums of fixed length the number of products per C.
 struct GemmSmallLists {
   const void* origin_a = nullptr;
   const void* origin_b = nullptr;
@@ -31,9 +31,9 @@ struct GemmSmallLists {
   std::int64_t run = 1;
 };
 
-// Addresses on the device, of arrays of addresses for pointer batches; strides and leading dimensions in
-// elements, read for operands that are strided, broadcast or have gaps in a pointer batch. The stride of an
-// interleaved operand is the number of problems in its blocks.
+// Operands of a launch: addresses on the device, of arrays of addresses for pointer batches. Strides and
+// leading dimensions are in elements and are read for operands that are strided, broadcast or have gaps in a
+// pointer batch. The stride of an interleaved operand is the number of problems in its blocks.
 struct GemmSmallOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -44,7 +44,7 @@ struct GemmSmallOperands {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
   // The following lie on the device.
-  const void* alphas = nullptr;  // one per problem, where scalars vary
+  const void* alphas = nullptr;  // one per problem, if scalars vary
   const void* betas = nullptr;
   GemmSmallSizeArrays sizes = {};
   GemmSmallLists lists = {};
@@ -52,8 +52,8 @@ struct GemmSmallOperands {
   std::int64_t info_step = 1;  // 0: one code for all
 };
 
-// What a call's operands of a batch with one size or sizes of its own are to the kernel: a value of alpha and
-// beta each on the host, or where `scalars_vary` one per problem on the device.
+// Converts a call's operands, for a batch with one size or with sizes of its own, to those of the kernel:
+// alpha and beta are one value each on the host, or with `scalars_vary` one per problem on the device.
 GemmSmallOperands gemm_small_operands(const GemmProblem& problem, const Operands& operands,
                                       bool scalars_vary = false);
 
@@ -62,11 +62,11 @@ class GemmSmallKernel {
   GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,
                   const GemmSmallConfig& config, DType dtype);
 
-  // The launch for `count` problems: asked for once, used many times.
+  // Returns the launch for `count` problems; computed once, used many times.
   GpuLaunch geometry(std::int64_t count) const;
   void launch(const GemmSmallOperands& operands, const GpuLaunch& geometry, CUstream_st* stream) const;
 
-  // `blocks` above 0 replaces the number of blocks, for tests that want many turns from a small batch.
+  // `blocks` above 0 replaces the number of blocks, for tests that need many iterations from a small batch.
   void launch(const GemmSmallOperands& operands, CUstream_st* stream, unsigned blocks = 0) const;
 
   const GpuFunction& function() const { return function_; }
@@ -85,7 +85,7 @@ class GemmSmallKernel {
   GpuFunction function_;
 };
 
-// The instance of the stencil as the compiler is asked for it.
+// Returns the compiler's request for the instance of the stencil.
 StencilRequest gemm_small_request(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                                   int compute_capability);
 

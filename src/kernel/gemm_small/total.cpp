@@ -1,4 +1,4 @@
-// Loads and launches the kernel, and cuts sums.
+// Loads and launches the kernel, and splits sums.
 #include "kernel/gemm_small/total.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr int block_threads = gemm_small_total_elements * gemm_small_total_shares;
 
-// Enough to fill a device several times over, so that its multiprocessors end together, and not so many that
-// the parts take much of its memory.
+// Bounds on the parts: enough to fill a device several times over, so that its multiprocessors end together,
+// and few enough that they do not take much of its memory.
 constexpr std::int64_t fewest_products = 4;
 std::int64_t most_parts(const GemmProblem& p) {
   constexpr std::int64_t most = 32768, fewest = 512, most_bytes = std::int64_t(64) << 20;
@@ -65,7 +65,7 @@ void GemmSmallTotal::launch(const GemmProblem& p, const void* parts, std::int64_
 
 namespace {
 
-// A value of the problem's class: the caller's where it may be any.
+// Returns a value of the problem's class: the caller's if it may be any.
 template <class T>
 T value_of(Scalar kind, const void* value) {
   return kind == Scalar::general ? *static_cast<const T*>(value) : T(kind == Scalar::one ? 1 : 0);

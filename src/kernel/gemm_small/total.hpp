@@ -8,24 +8,24 @@
 
 namespace tilewright {
 
-// Into how many parts `count` products that have one C are cut, the last of which may be shorter, and how
-// many products each has: a matter of their number and of the size of C alone, so that bits do not depend on
-// what else the device does.
+// The parts into which `count` products of one C are split: their number, and the products of each; the last
+// may have fewer. This depends on the number of products and the size of C alone, so that results are bitwise
+// reproducible whatever else the device does.
 struct GemmSmallParts {
   std::int64_t count = 0;
   std::int64_t run = 1;
 };
 GemmSmallParts gemm_small_parts(const GemmProblem& problem, std::int64_t count);
-// Bytes of the parts of up to `count` products.
+// Returns the bytes of the parts of up to `count` products.
 std::size_t gemm_small_parts_bytes(const GemmProblem& problem, std::int64_t count);
 
 class GemmSmallTotal {
  public:
   GemmSmallTotal(const Gpu& gpu, const JitBinary& binary, DType dtype);
 
-  // C = alpha (the sum of so many parts of m x n elements) + beta C. C lies at `c` or, where that is null, at
-  // the address that stands at `c_at`, all on the device; alpha and beta on the host, beta null for a C that
-  // is not read.
+  // Computes C = alpha (the sum of `part_count` parts of m x n elements) + beta C. C lies at `c` or, if that
+  // is null, at the address stored at `c_at`, all on the device; alpha and beta lie on the host, beta null
+  // for a C that is not read.
   void launch(const GemmProblem& problem, const void* parts, std::int64_t part_count, void* c,
               const void* c_at, const void* alpha, const void* beta, CUstream_st* stream) const;
 
@@ -36,11 +36,11 @@ class GemmSmallTotal {
 };
 
 // Queues both launches of C = alpha (sum of `count` products) + beta C on operands.stream: `kernel` forms the
-// parts in `scratch`, which holds gemm_small_parts_bytes(), and `total` adds them up. Of a pointer batch
-// operands.c is an array of one address, or operands.lists.c is C. There is at least one product.
+// parts in `scratch`, which holds gemm_small_parts_bytes(), and `total` adds them up. For a pointer batch
+// operands.c is an array of one address, or operands.lists.c is C. `count` must be at least 1.
 void gemm_small_reduce(const GemmSmallKernel& kernel, const GemmSmallTotal& total, const GemmProblem& problem,
                        const Operands& operands, std::int64_t count, void* scratch);
-// C = beta C, of the same operands.
+// Computes C = beta C for the same operands.
 void gemm_small_reduce_nothing(const GemmSmallTotal& total, const GemmProblem& problem,
                                const Operands& operands);
 

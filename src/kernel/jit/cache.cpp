@@ -1,5 +1,5 @@
-// One folder per entry, named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal. The
-// seal holds the functions' names and digests of the rest; without a seal that fits, the entry counts as
+// Each entry has a folder named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal.
+// The seal holds the functions' names and digests of the rest; an entry without a matching seal counts as
 // absent, and so does one that another user could have written.
 #include "kernel/jit/cache.hpp"
 
@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// SHA-256 in hexadecimal digits.
+// Returns the SHA-256 in hexadecimal digits.
 std::string digest(const std::string& text) {
   sha256_ctx state;
   sha256_init(&state);
@@ -47,7 +47,7 @@ std::optional<std::string> read_file(const fs::path& path) {
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
-// Makes a file that nobody else may write, whatever the umask: others' are not trusted.
+// Writes a file that nobody else may write, whatever the umask: files that others may write are not trusted.
 bool write_file(const fs::path& path, const std::string& text) {
   const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   std::FILE* const file = made < 0 ? nullptr : ::fdopen(made, "wb");
@@ -60,7 +60,7 @@ bool write_file(const fs::path& path, const std::string& text) {
   return std::fclose(file) == 0 && whole;
 }
 
-constexpr char between_names = '\t';  // of functions in a seal
+constexpr char between_names = '\t';  // separates functions in a seal
 
 std::string seal(const JitBinary& binary) {
   return fmt::format("{}\n{}\n{}\n", fmt::join(binary.functions, std::string(1, between_names)),
@@ -73,7 +73,7 @@ std::vector<std::string> functions_of(const std::string& seal) {
   return functions;
 }
 
-// The entry in `folder` if it is whole and `is_wanted` says so of its key.
+// Returns the entry in `folder` if it is whole and is_wanted(key) is true.
 template <class F>
 std::optional<JitBinary> load_if(const fs::path& folder, F&& is_wanted) {
   if (!why_not_trusted(folder / "kernel.cubin").empty()) return std::nullopt;
@@ -90,8 +90,8 @@ std::optional<JitBinary> load(const fs::path& folder, const std::string& key) {
   return load_if(folder, [&](const std::string& kept) { return kept == key; });
 }
 
-// A folder of this process's own beside the entries, on the same file system, so that it can be renamed into
-// place.
+// Returns a new folder of this process beside the entries, on the same file system, so that it can be renamed
+// into place.
 fs::path aside(const fs::path& folder, const char* what) {
   std::random_device random;
   return folder / fmt::format(".{}-{}-{:08x}{:08x}", what, getpid(), random(), random());
@@ -110,7 +110,7 @@ bool write_entry(const fs::path& folder, const std::string& key, const std::stri
          write_file(folder / "kernel.log", binary.log) && write_file(folder / "seal", seal(binary));
 }
 
-// What killed processes left aside. A living one is done with its own long before.
+// Removes what killed processes left in temporary folders. A live process finishes long before that age.
 void remove_stale(const fs::path& folder) {
   constexpr auto stale = std::chrono::hours(1);
   for (const fs::path path : entries_of(folder.string())) {
@@ -123,8 +123,8 @@ void remove_stale(const fs::path& folder) {
   }
 }
 
-// Beside the entries a file per text without its compiler: the name of the entry that was last made of it,
-// for machines that have no compiler.
+// Beside the entries lies a file per text without its compiler: it names the entry that was last made from
+// the text, for machines that have no compiler.
 fs::path name_for_any_compiler(const JitKey& key) { return "any-" + digest(key.text_for_any_compiler()); }
 
 void keep_name(const fs::path& folder, const JitKey& key, const std::string& entry) {
@@ -134,8 +134,8 @@ void keep_name(const fs::path& folder, const JitKey& key, const std::string& ent
   if (error) fs::remove(written, error);
 }
 
-// Of several processes that finish at once the first wins, and the others drop theirs. A bad entry is moved
-// away first.
+// Adds an entry. If several processes finish at once, the first wins and the others discard theirs. A bad
+// entry is moved away first.
 void keep(const fs::path& folder, const fs::path& place, const std::string& key, const std::string& source,
           const JitBinary& binary) {
   std::error_code error;
@@ -173,7 +173,7 @@ std::string JitKey::text() const {
 }
 
 std::string JitKey::text_for_any_compiler() const {
-  // Lengths keep two different keys from having the same text.
+  // The lengths keep two different keys from having the same text.
   std::string all;
   for (const auto& option : options) all += fmt::format("option {}: {}\n", option.size(), option);
   for (const auto& [name, header] : headers)
@@ -192,7 +192,7 @@ std::optional<JitKey> JitKey::parse(const std::string& text) {
   JitKey key;
   std::size_t at = 0;
   while (at < text.size()) {
-    // "KIND LENGTH: VALUE\n", where headers have their name before the length.
+    // Each record is "KIND LENGTH: VALUE\n"; headers have their name before the length.
     const std::size_t colon = text.find(": ", at), space = text.rfind(' ', colon - 1),
                       first = text.find(' ', at);
     if (colon == std::string::npos || space == std::string::npos || space < at) return std::nullopt;
@@ -214,7 +214,7 @@ std::optional<JitKey> JitKey::parse(const std::string& text) {
 fs::path JitCache::entry(const JitKey& key) const { return folder_ / digest(key.text()); }
 
 JitBinary JitCache::get(const JitKey& key, const std::function<JitBinary()>& build) const {
-  // Made first, since what others could make is not trusted.
+  // The folder is made first, since one that others could make is not trusted.
   if (std::error_code error; !folder_.empty() && !fs::exists(folder_, error)) make_private(folder_);
   if (folder_.empty() || !distrust().empty()) return build();
   const std::string text = key.text();

@@ -68,7 +68,7 @@ NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   return source;
 }
 
-// Where the sources lie does not enter the code.
+// The folder of the sources is not part of the key.
 JitKey StencilCompiler::key_of(const NvrtcSource& source, const std::string& compiler) const {
   return {source.text, reachable_headers(source.text, sources_), source.options, compiler};
 }

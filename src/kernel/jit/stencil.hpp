@@ -1,6 +1,6 @@
-// From a stencil and its values to a cubin: writes the source that instantiates the template, hands it to
-// NVRTC through the cache on disk, and tells what came out. It needs no GPU; loading and launching are
-// others' business.
+// Compiles a stencil with given values to a cubin: writes the source that instantiates the template, passes
+// it to NVRTC through the cache on disk, and reports the result. It needs no GPU; it neither loads nor
+// launches.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ struct StencilRequest {
   std::vector<std::string> expressions;  // "tilewright::gemm_small<double, ...>"
   std::string assertion;       // a condition that must hold on the device as on the host; may be empty
   int compute_capability = 0;  // 90 for sm_90
-  // It uses what is fast on that architecture only ("sm_90a"): multicast is, as the PTX manual says.
+  // True if it uses features of exactly that architecture ("sm_90a"): multicast does, as the PTX manual says.
   bool specific = false;
   int ptxas_level = 3;  // of optimisation, 0 to 3
 };
 
-// What the compiler's report says of a kernel; of several the most.
+// Figures of the compiler's report of a kernel; the maxima over several kernels.
 struct StencilReport {
   int registers = 0;
   int spill_bytes = 0;
@@ -35,21 +35,21 @@ struct StencilReport {
 class StencilCompiler {
  public:
   // `sources` is the folder that holds kernel/*.cuh; `cache` may be "" for none. NVRTC is opened by the first
-  // request that needs it; its flags are those of TILEWRIGHT_NVRTC_FLAGS now. Throws Error(io) where the
-  // sources are missing.
+  // request that needs it; its flags are those of TILEWRIGHT_NVRTC_FLAGS now. Throws Error(io) if the sources
+  // are missing.
   StencilCompiler(std::filesystem::path sources, std::filesystem::path cache, std::string nvrtc = {});
 
-  // From the cache, else compiled. Throws Error(internal) with the expression and the log when it does not
-  // compile, Error(unsupported) where there is no compiler and nothing kept. Safe for many threads.
+  // Returns the cached binary, or compiles. Throws Error(internal) with the expression and the log if it does
+  // not compile, Error(unsupported) if there is no compiler and no cached binary. Safe for many threads.
   JitBinary compile(const StencilRequest& request) const;
-  // From the cache only, made by this compiler or any other; throws NotCompiled where it is not there.
+  // Returns the cached binary, made by this compiler or any other; throws NotCompiled if there is none.
   JitBinary cached(const StencilRequest& request) const;
 
-  // Why its cache is not used; "" where it is.
+  // Returns why the cache is not used; "" if it is.
   std::string cache_distrust() const { return cache_.distrust(); }
-  // Throws Error(unsupported) where there is none.
+  // Throws Error(unsupported) if there is none.
   const Nvrtc& nvrtc() const;
-  // The compiler's version and what else it is told, as records name it; throws likewise.
+  // Returns the compiler's version and further options, as records name them; throws likewise.
   std::string provenance() const;
 
  private:
@@ -66,15 +66,16 @@ class StencilCompiler {
 
 StencilReport stencil_report(const std::string& log);
 
-// The element type as device code names it.
+// Returns the element type as device code names it.
 inline const char* device_type(DType dtype) {
   constexpr const char* names[] = {"float", "double", "tilewright::Complex<float>",
                                    "tilewright::Complex<double>"};
   return names[static_cast<int>(dtype)];
 }
 
-// The object as a C++ expression with designated initialisers: "tilewright::Config{.threads=128, ...}". What
-// has its default is left out, so that sources that do not know an axis yet can be compiled for it, too.
+// Returns the object as a C++ expression with designated initialisers: "tilewright::Config{.threads=128,
+// ...}". Members with their default value are left out, so that sources that do not know an axis yet can be
+// compiled for it, too.
 template <class S>
 std::string designated(const std::string& type, const S& object) {
   std::string text;

@@ -1,5 +1,5 @@
-// Checks of the views that layout conversions get, on the host and in device memory: each names the view, the
-// field, its value and, for pointers, the problem.
+// Checks the views passed to layout conversions, on the host and in device memory: each error names the view,
+// the field, its value and, for pointers, the problem.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ void check_shape(const char* view, const View& x) {
     refuse_argument(fmt::format("{}.data", view), fmt::format("{}.data is null", view));
 }
 
-// Behind this check bytes are counted in 64 bits everywhere. `repeats` is how often ld * cols elements are
-// spanned.
+// Limits the span so that all code after this check counts bytes in 64 bits. `repeats` is how often ld * cols
+// elements are spanned.
 inline void check_span(const char* view, std::int64_t ld, std::int64_t cols, Wide repeats) {
   constexpr Wide limit = Wide(1) << 58;
   const Wide matrix = Wide(ld) * cols;
@@ -57,8 +57,8 @@ void check_interleaved(const char* view, const InterleavedBatch<T, L>& x) {
 
 enum class Access : std::uint8_t { read, write };
 
-// The matrices of a strided batch that is written must not overlap: one after the other, or bands of rows of
-// one larger matrix.
+// Refuses overlapping matrices of a strided batch that is written: they must lie one after the other, or be
+// bands of rows of one larger matrix.
 template <class T, Location L>
 void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
   check_shape(view, x);
@@ -83,7 +83,7 @@ void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
                                 x.stride, x.rows, x.cols, x.ld));
 }
 
-// Addresses in device memory are the device's to look at.
+// The device checks addresses in its own memory.
 template <class T, Location L>
 void check_plain(const char* view, const PointerBatch<T, L>& x, Access) {
   check_shape(view, x);

@@ -1,4 +1,5 @@
-// When converting a batch pays: pure functions of measured costs. Nothing is measured or converted here.
+// Decides when converting a batch pays, by pure functions of measured costs. Nothing is measured or converted
+// here.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,7 +13,7 @@ namespace {
 
 std::string nanoseconds(double seconds) { return fmt::format("{:.3g} ns", seconds * 1e9); }
 
-// Sizes are near when their ratios are.
+// Returns the distance of two sizes, which is small if their ratios are near 1.
 double distance(const LayoutCosts& costs, const GemmProblem& problem) {
   const auto ratio = [](std::int64_t x, std::int64_t y) {
     return std::abs(std::log2(double(x < 1 ? 1 : x)) - std::log2(double(y < 1 ? 1 : y)));
@@ -41,7 +42,7 @@ std::int64_t recommended_block(DType dtype) {
   return layout_default(dtype).block;
 }
 
-// r uses cost in + r * interleaved + out converted and r * direct unconverted.
+// r uses cost in + r * interleaved + out with conversion and r * direct without.
 std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs) {
   const double gain = costs.direct_s - costs.interleaved_s;
   const double price = costs.convert_in_s + costs.convert_out_s;

@@ -1,6 +1,6 @@
 // Copies between the matrices of a group of problems and the slots of an interleaved block: 16 bytes of each
 // matrix at a time, transposed in registers. Compiled once per instruction set by Highway; elements are moved
-// by size, their type does not matter. Addresses and threads are the caller's business (layout/layout.cpp).
+// by size, their type does not matter. layout/layout.cpp handles addresses and threads.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/layout/lanes.cpp"
 #include "hwy/foreach_target.h"
-// After foreach_target, which sets the instruction set these compile for.
+// These follow foreach_target, which sets the instruction set they compile for.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +22,7 @@ using MutableBytes = unsigned char*;
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Scalable vectors have no fixed number of 16-byte blocks; one block of them is used.
+// Scalable vectors have no fixed number of 16-byte blocks, so one block of them is used.
 #if HWY_HAVE_SCALABLE
 inline constexpr std::size_t vector_bytes = 16;
 #else
@@ -30,13 +30,13 @@ inline constexpr std::size_t vector_bytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES :
 #endif
 inline constexpr std::size_t block_count = vector_bytes / 16;
 
-// Lane type that elements of this size are moved as; 16-byte elements are whole blocks of two lanes.
+// The lane type for elements of this size; 16-byte elements are whole blocks of two lanes.
 template <std::size_t Size>
 using Lane = std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>;
 template <std::size_t Size>
 using Vectors = hn::FixedTag<Lane<Size>, vector_bytes / sizeof(Lane<Size>)>;
 
-// The blocks at `offset` of matrices 0, step, 2 * step, ... side by side in one vector.
+// Loads the blocks at `offset` of matrices 0, step, 2 * step, ... side by side into one vector.
 template <class D>
 HWY_INLINE hn::VFromD<D> load_blocks(D d, const void* const* matrices, std::size_t step,
                                      std::int64_t offset) {
@@ -66,7 +66,7 @@ HWY_INLINE void store_blocks(D d, hn::VFromD<D> v, void* const* matrices, std::s
   }
 }
 
-// x[e][p] = y[p][e] within every block; its own inverse. Blocks of 4 x 4, 2 x 2 or 1 x 1 elements.
+// Transposes every block, x[e][p] = y[p][e]; its own inverse. Blocks have 4 x 4, 2 x 2 or 1 x 1 elements.
 template <std::size_t Size, class D, class V = hn::VFromD<D>>
 HWY_INLINE void transpose(D d, V (&x)[16 / Size]) {
   if constexpr (Size == 4) {
@@ -87,8 +87,8 @@ HWY_INLINE void transpose(D d, V (&x)[16 / Size]) {
   }
 }
 
-// One run of a whole vector of problems, `width` elements at a time. Where `width` does not divide the run,
-// its last elements are copied with some of their predecessors once more.
+// Copies one run of a whole vector of problems, `width` elements at a time. If `width` does not divide the
+// run, the last elements are copied together with some of their predecessors once more.
 template <std::size_t Size, class Tile, class Element>
 HWY_INLINE void walk_run(std::int64_t rows, Tile&& tile, Element&& element) {
   constexpr std::int64_t width = 16 / Size;

@@ -1,5 +1,5 @@
-// The public layout conversions on the host: addresses of the matrices, and the sharing of groups of problems
-// among threads. The copying itself is in layout/lanes.cpp.
+// Implements the public layout conversions on the host: addresses of the matrices, and the distribution of
+// groups of problems over threads. layout/lanes.cpp copies.
 #include "kernel/layout/layout.hpp"
 
 #include <omp.h>
@@ -26,7 +26,7 @@ T* matrix(const PointerBatch<T>& x, std::int64_t p) {
   return x.data[p];
 }
 
-// What all groups have in common. Where neither side has gaps between columns, a matrix is one run.
+// The common part of all groups. If neither side has gaps between columns, a matrix is one run.
 template <class Plain, class T>
 GroupCopy copy_between(const Plain& plain, const InterleavedBatch<T>& slots) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -42,7 +42,7 @@ GroupCopy copy_between(const Plain& plain, const InterleavedBatch<T>& slots) {
 }
 
 // Calls body(first problem, problems that exist, slots to fill, place of the first slot) for all groups of a
-// batch, in parallel where that is allowed and worth it.
+// batch, in parallel if that is allowed and worthwhile.
 template <class T, class Body>
 void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
   if (x.rows == 0 || x.cols == 0 || x.count == 0) return;
@@ -67,7 +67,7 @@ void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
 
 template <class Plain, class T>
 void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int threads) {
-  // Counts before addresses, of which so many are read.
+  // Counts are checked before addresses, whose number they give.
   layout_check::check_shape("from", from);
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);

@@ -1,6 +1,5 @@
-// The internal side of the layout conversions: what they cost, when they pay, and the copy of one group of
-// problems. The public functions are in tilewright/layout.hpp; measuring the costs belongs to bench and
-// tune.
+// The internal side of the layout conversions: their costs, when they pay, and the copy of one group of
+// problems. The public functions are in tilewright/layout.hpp; bench and tune measure the costs.
 #pragma once
 
 #include <optional>
@@ -14,11 +13,11 @@
 
 namespace tilewright {
 
-// The config used when nothing was measured: one 64-byte vector of problems, which every block sweep has
-// among its best.
+// Returns the config used if nothing was measured: one 64-byte vector of problems, which is among the best in
+// every block sweep.
 LayoutConfig layout_default(DType dtype);
 
-// The blocks worth producing.
+// Returns the blocks worth producing.
 Space<LayoutConfig> layout_space(DType dtype);
 
 // Measured costs of one size, in seconds per problem and thread. One record of the family "layout".
@@ -30,7 +29,7 @@ struct LayoutCosts {
   Layout from = Layout::strided;  // or pointer
   std::int64_t block = 0;
   Residency residency = Residency::cold;
-  double convert_in_s = 0;   // A, B and, where it is read, C
+  double convert_in_s = 0;   // A, B and, if it is read, C
   double convert_out_s = 0;  // C
   double direct_s = 0;       // multiplying in the layout `from`
   double interleaved_s = 0;  // multiplying interleaved data
@@ -47,25 +46,26 @@ struct FieldList<LayoutCosts> {
                       field("direct_s", &C::direct_s), field("interleaved_s", &C::interleaved_s));
 };
 
-// How many multiplications the converted data must serve before converting has paid for itself; nothing when
-// it never does because the interleaved kernel is not faster.
+// Returns how many multiplications the converted data must serve before converting pays; nothing if it never
+// does because the interleaved kernel is not faster.
 std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs);
 
-// The record whose size is nearest to the problem's among those of its type, layout and residency, and of
-// equally near ones the block that costs least to convert to, multiply in and convert from; null when none.
+// Returns the record whose size is nearest to the problem's among those of its type, layout and residency;
+// among equally near ones the block that costs least to convert to, multiply in and convert from. Null if
+// there is none.
 const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmProblem& problem);
 
-// One sentence for `explain`: the threshold and what it was computed from, or why there is none.
+// Returns one sentence for `explain`: the threshold and its inputs, or why there is none.
 std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* costs);
 
-// Copies of the matrices of one group of neighbouring problems. `matrices` holds one address per problem;
+// Copies the matrices of one group of neighbouring problems. `matrices` holds one address per problem;
 // `slots` is the place of the group's first problem in element (0, 0) of its block.
 struct GroupCopy {
   int element_bytes = 0;
-  std::int64_t rows = 0;  // of one run: a column, or the whole matrix where both sides are packed
+  std::int64_t rows = 0;  // of one run: a column, or the whole matrix if both sides are packed
   std::int64_t runs = 0;
   std::int64_t matrix_step = 0;  // bytes from run to run in a matrix
-  std::int64_t slots_step = 0;   // and in the block
+  std::int64_t slots_step = 0;   // bytes from run to run in the block
   std::int64_t pitch = 0;        // bytes between the neighbouring elements of one problem
   std::int64_t count = 0;        // problems
   std::int64_t slot_count = 0;   // slots to fill; those beyond count become zero

@@ -1,5 +1,5 @@
 // Conversions between layouts on the GPU: one loaded kernel for a type, a direction and a number of elements
-// per matrix. Measuring what they cost, and the rule when they pay, are layout/layout.hpp's and bench's.
+// per matrix. bench measures their costs; layout/layout.hpp decides when they pay.
 #pragma once
 
 #include "core/problem.hpp"
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-// Addresses on the device; distances in elements.
+// Operands of a conversion: addresses on the device; distances in elements.
 struct GpuLayoutOperands {
   void* single = nullptr;            // matrices at one distance, or
   void* const* addresses = nullptr;  // each at its own; a null one is skipped
@@ -19,7 +19,7 @@ struct GpuLayoutOperands {
   int rows = 0, columns = 0;
 };
 
-// What a launch passes, as layout/stencil.cuh has it; elements are moved and never looked at.
+// The arguments of a launch, as in layout/stencil.cuh; element types do not matter.
 struct GpuLayoutArgs {
   void* single;
   void* const* addresses;
@@ -30,17 +30,17 @@ struct GpuLayoutArgs {
   int rows, columns;
 };
 
-// Problems and elements of the piece that a block of threads moves at a time.
+// The problems and elements of the piece that a block of threads moves at a time.
 struct GpuLayoutPiece {
   int problems = 32;
   int elements = 32;
   int threads = 256;
 };
-// Matrices of few elements are moved whole, many at a time.
+// Returns the piece for matrices of this many elements; small matrices are moved whole, many at a time.
 GpuLayoutPiece gpu_layout_piece(int elements);
 int gpu_layout_shared_bytes(const GpuLayoutPiece& piece, DType dtype);
 
-// From single matrices to blocks of interleaved ones where `interleaves`, else back.
+// Converts single matrices to interleaved blocks if `interleaves`, else back.
 StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayoutPiece& piece,
                                   int compute_capability);
 JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool interleaves,

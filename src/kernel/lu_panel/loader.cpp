@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-// Registers of 32 bits that a thread has for its part of the panel; the rest are the kernel's own.
+// 32-bit registers that a thread has for its part of the panel; the kernel itself needs the others.
 constexpr int panel_registers = 128;
 
 int shared_bytes(const LuPanelConfig& c, DType dtype) {
@@ -33,13 +33,13 @@ std::int64_t lu_panel_most_rows(const LuPanelConfig& c, const GpuLimits& limits)
 
 namespace {
 
-// Rows of a thread that its registers have room for.
+// Returns the rows that fit the registers of a thread.
 int most_own_rows(int width, DType dtype) {
   return std::max(1, panel_registers / (width * static_cast<int>(size_bytes(dtype)) / 4));
 }
 
-// The fewest blocks of one cluster come first. More rows a thread rather than more threads: what is broadcast
-// serves more of them.
+// Returns the configs of one cluster, those with the fewest blocks first. More rows per thread come before
+// more threads, since each broadcast then serves more rows.
 std::vector<LuPanelConfig> cluster_panels(int width, DType dtype, const GpuLimits& limits) {
   std::vector<LuPanelConfig> all;
   const int most_cluster = limits.compute_capability >= 90 ? 16 : 1;

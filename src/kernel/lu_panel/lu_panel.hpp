@@ -1,5 +1,5 @@
-// The family of LU panel kernels on the host's side: configs, which of them a panel can have, and the kernel
-// of one. Running a whole factorization is src/lu's.
+// The family of LU panel kernels on the host's side: configs, which of them fit a panel, and the loaded
+// kernel of one config. src/lu runs whole factorizations.
 #pragma once
 
 #include <vector>
@@ -25,14 +25,14 @@ struct FieldList<LuPanelConfig> {
                       field("width", &C::width), field("exchange", &C::exchange));
 };
 
-// Why the device cannot run it; "" where it can.
+// Returns why the device cannot run the config; "" if it can.
 std::string why_not_lu_panel(const LuPanelConfig& config, DType dtype, const GpuLimits& limits);
 
-// What its blocks hold in registers while all of them run.
+// Returns the rows that the registers of all concurrently running blocks hold.
 std::int64_t lu_panel_most_rows(const LuPanelConfig& config, const GpuLimits& limits);
 
-// The widest panels whose blocks hold `rows` rows; those of a cluster where it does, the fewest that do. Of
-// no threads where nothing does.
+// Returns the config of the widest panels whose blocks hold `rows` rows, in one cluster if possible, with the
+// fewest blocks; with 0 threads if no config does.
 LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits);
 
 StencilRequest lu_panel_request(DType dtype, const LuPanelConfig& config, int compute_capability);
@@ -55,7 +55,7 @@ class GpuLuPanel {
   const LuPanelConfig& config() const { return config_; }
   int registers() const { return function_.registers(); }
   int spilled_bytes() const { return function_.local_bytes(); }
-  // Waits for nothing.
+  // Never waits.
   void launch(const LuPanelOperands& operands, CUstream_st* stream) const;
 
  private:

@@ -1,4 +1,4 @@
-// One module for each kernel: which of them are wanted is known when they are loaded.
+// Each kernel is compiled to a module of its own; the constructor loads them all.
 #include "kernel/lu_rows/loader.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr int lanes = 32;
 constexpr int closer_heights[] = {32, 64, 128, 256, 512};
 
-// Of shared memory that closing a block may take.
+// Limit of the shared memory that closing a block may take.
 int most_shared_bytes(const GpuLimits& limits) { return std::min(96 << 10, limits.shared_bytes_per_block); }
 
 }  // namespace

@@ -17,25 +17,26 @@ struct LuBlock {
 struct LuMoves {
   const int* lists = nullptr;
   int count = 0;
-  int rows_apart = 0;  // the first rows of the panels they are of
-  // The columns are those panels' own: each gets the moves of later panels.
+  int rows_apart = 0;  // rows between the first rows of consecutive panels
+  // True if the columns are those of the panels themselves: each gets the moves of later panels.
   bool of_own_block = false;
 };
 
 class GpuLuRows {
  public:
-  // `width`: of the panels; their triangles are at most as large.
+  // `width` is that of the panels; their triangles are at most as large.
   GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width);
-  // What it compiles: swap, solve, copy, move, and what closes blocks of each height.
+  // Returns the requests of its kernels: swap, solve, copy, move, and the kernels that close blocks of each
+  // height.
   static std::vector<StencilRequest> requests(DType dtype, int width, int capability);
 
   void swap(const LuBlock& a, std::int64_t columns, const LuMoves& moves, CUstream_st* stream) const;
-  // B = inv(L) P B, L of n x n; without moves P is the identity.
+  // Computes B = inv(L) P B with L of n x n; without moves P is the identity.
   void solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, int n, const int* moves,
              CUstream_st* stream) const;
-  // Of a block of panels: its triangle's inverse, of n x n and with n rows, n at most most_inverted, and one
-  // list of what its lists come to, of merged_ints(n). Its rows are `rows`, all that are left of the matrix.
-  // `origin` is scratch of origin_ints().
+  // Closes a block of panels: computes the n x n inverse of its triangle, n at most most_inverted, and merges
+  // its lists of moves into one of merged_ints(n). `rows` are all remaining rows of the matrix. `origin` is
+  // scratch of origin_ints().
   void close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse, int* merged,
              int* origin, CUstream_st* stream) const;
   static constexpr int most_inverted = 512;
@@ -54,7 +55,7 @@ class GpuLuRows {
   int width_;
   std::vector<GpuModule> modules_;
   GpuFunction swap_, solve_, copy_, move_;
-  std::vector<std::pair<int, GpuFunction>> closers_;  // by the most rows
+  std::vector<std::pair<int, GpuFunction>> closers_;  // sorted by their largest number of rows
 };
 
 }  // namespace tilewright

@@ -10,18 +10,18 @@ namespace tilewright {
 class GpuLuRefine {
  public:
   GpuLuRefine(const Gpu& gpu, const StencilCompiler& compiler, DType dtype);
-  // What it compiles: magnitudes, backward error, go on, improve.
+  // Returns the requests of its kernels: magnitudes, backward error, go on, improve.
   static std::vector<StencilRequest> requests(DType dtype, int capability);
 
-  // to = |from|, of reals: of complex elements the sum of both parts' magnitudes.
+  // Computes to = |from| in real numbers: for complex elements the sum of both parts' magnitudes.
   void magnitudes(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
                   CUstream_st* stream) const;
-  // Raises the error seen now of each active column to that of r (n x columns without gaps) over its bound.
+  // Raises the current error of each active column to that of r (n x columns without gaps) over its bound.
   void backward_error(const void* r, const void* bound, std::int64_t n, std::int64_t columns,
                       LuRefined* progress, CUstream_st* stream) const;
-  // Keeps the errors of active columns and decides which of them go on.
+  // Keeps the errors of active columns and decides which columns continue.
   void go_on(LuRefined* progress, double* errors, std::int64_t columns, CUstream_st* stream) const;
-  // x += r in the active columns.
+  // Computes x += r in the active columns.
   void improve(const void* r, const LuBlock& x, std::int64_t n, std::int64_t columns,
                const LuRefined* progress, CUstream_st* stream) const;
 

@@ -9,19 +9,20 @@ namespace tilewright {
 class GpuLuSystem {
  public:
   GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype);
-  // What it compiles: order, take, invert, divide.
+  // Returns the requests of its kernels: order, take, invert, divide.
   static std::vector<StencilRequest> requests(DType dtype, int capability);
 
-  // order[i]: the row that the swaps bring to row i, of n <= 2^31 - 1.
+  // Fills order[i] with the row that the swaps bring to row i, for n <= 2^31 - 1.
   void order(const long long* pivots, std::int64_t n, int* order, CUstream_st* stream) const;
-  // Row i of `to` becomes row order[i] of `from`, with `back` the reverse.
+  // Copies row order[i] of `from` to row i of `to`, or with `back` the reverse.
   void take(const LuBlock& from, const LuBlock& to, std::int64_t n, std::int64_t columns, const int* order,
             bool back, CUstream_st* stream) const;
-  // Of the blocks of nb on the diagonal, at most most_inverted: inverses of L, one after the other, then of
-  // U. must_divide receives what divide() asks, lu_inverse_groups(nb) numbers for each block of U.
+  // Inverts the diagonal blocks of nb, at most most_inverted: inverses of L, one after the other, then of U.
+  // must_divide receives the input of divide(), lu_inverse_groups(nb) numbers for each block of U.
   void invert(const LuBlock& lu, std::int64_t n, std::int64_t nb, void* inverses, int* must_divide,
               CUstream_st* stream) const;
-  // x = inv(op(U)) b by division, where a product with the inverse does not do; else nothing.
+  // Computes x = inv(op(U)) b by division if a product with the inverse is not accurate enough; else does
+  // nothing.
   void divide(Op op, const LuBlock& u, std::int64_t n, std::int64_t columns, const LuBlock& b,
               const LuBlock& x, const int* must_divide, std::int64_t nb, CUstream_st* stream) const;
   static constexpr int most_inverted = 256;

@@ -1,4 +1,4 @@
-// What one GPU's memory gives for the matrices of a pointer batch, of one size, where they lie.
+// Measures the memory bandwidth of one GPU for the matrices of a pointer batch, of one size, at their places.
 #pragma once
 
 #include <vector>
@@ -17,10 +17,10 @@ class GpuGather {
   };
   GpuGather(const Gpu& gpu, const StencilCompiler& compiler, const Sizes& sizes);
 
-  // Ways to hand the problems out; the best of them is the ceiling.
+  // The number of ways to distribute the problems; the best of them is the ceiling.
   std::size_t ways() const { return 2; }
-  // Queues one pass over the batch. Writes into every sector of each C. The arrays hold device addresses of
-  // matrices that begin at a sector.
+  // Queues one pass over the batch and writes into every sector of each C. The arrays hold device addresses
+  // of matrices that begin at a sector.
   void launch(std::size_t way, const void* a, const void* b, const void* c, std::int64_t count,
               CUstream_st* stream) const;
 

@@ -31,7 +31,7 @@ GpuMultiplies::GpuMultiplies(const Gpu& gpu, const StencilCompiler& compiler) {
 }
 
 void GpuMultiplies::launch(const Loop& loop, void* scratch, CUstream_st* stream) {
-  // The loops multiply by about 1, so that no chain leaves the numbers that are fast everywhere.
+  // The loops multiply by about 1, so that no chain leaves the range of numbers that are fast everywhere.
   double x = 0.999, y = 1e-3;
   float x32 = 0.999f, y32 = 1e-3f;
   void* arguments[3] = {&scratch, loop.is_double ? static_cast<void*>(&x) : &x32,

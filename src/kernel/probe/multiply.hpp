@@ -1,4 +1,4 @@
-// The multiply-add loops of one GPU: what a compute-bound kernel is measured against.
+// The multiply-add loops of one GPU, with which compute-bound kernels are compared.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ class GpuMultiplies {
   };
   const std::vector<Loop>& loops() const { return loops_; }
 
-  // `scratch` is a device address of 8 bytes that stay as they are.
+  // `scratch` is a device address of 8 bytes that stay unchanged.
   static void launch(const Loop& loop, void* scratch, CUstream_st* stream);
 
  private:

@@ -1,4 +1,4 @@
-// Loads the streaming loops and works out their tiles.
+// Loads the streaming loops and computes their tiles.
 #include "kernel/probe/stream.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ GpuStreams::GpuStreams(const Gpu& gpu, const StencilCompiler& compiler) {
 double GpuStreams::launch(const Loop& loop, const GpuStreamMix& mix, const void* a, const void* b, void* c,
                           CUstream_st* stream) {
   const double longest = std::max({mix.a_bytes, mix.b_bytes, mix.c_bytes});
-  const auto doubles = [&](double bytes) {  // of an operand in one tile, in whole pieces of 16 bytes
+  const auto doubles = [&](double bytes) {  // of an operand in one tile, rounded to 16 bytes
     return bytes == 0 ? 0 : std::max(2, 2 * static_cast<int>(loop.tile_bytes / 16 * (bytes / longest)));
   };
   GpuStreamArgs args{static_cast<const double*>(a), static_cast<const double*>(b),

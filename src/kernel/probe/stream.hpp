@@ -1,5 +1,5 @@
 // The streaming loops of one GPU: eight ways to read A and B, read C or not, and write C, with the lengths in
-// any proportion. The best of them is what a memory-bound kernel with the same mix is measured against.
+// any proportion. Memory-bound kernels with the same mix are compared with the best of them.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace tilewright {
 
-// What streams, in bytes; 0 where an operand stays (one matrix for a whole batch).
+// Bytes to stream of each operand; 0 if one matrix serves a whole batch.
 struct GpuStreamMix {
   double a_bytes = 0, b_bytes = 0, c_bytes = 0;
   bool reads_c = false;
 
   double moved() const { return a_bytes + b_bytes + (reads_c ? 2 : 1) * c_bytes; }
-  // The same proportions with this length of the longest: how fast a short mix streams says nothing.
+  // Returns the same proportions with this length of the longest: a short mix does not measure the bandwidth.
   GpuStreamMix as_long_as(double longest_bytes) const {
     const double factor = longest_bytes / std::max({a_bytes, b_bytes, c_bytes});
     return {a_bytes * factor, b_bytes * factor, c_bytes * factor, reads_c};
@@ -39,8 +39,8 @@ class GpuStreams {
   };
   const std::vector<Loop>& loops(bool reads_c) const { return loops_[reads_c]; }
 
-  // Queues one pass of the loop; returns the bytes that it moves, which rounding to tiles makes a little less
-  // than the mix.
+  // Queues one pass of the loop; returns the bytes that it moves, which rounding to tiles makes slightly
+  // fewer than the mix.
   static double launch(const Loop& loop, const GpuStreamMix& mix, const void* a, const void* b, void* c,
                        CUstream_st* stream);
 

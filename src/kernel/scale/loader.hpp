@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-// What enters the code.
+// The variants of the kernel's code.
 struct GpuScaleKind {
   DType dtype = DType::f64;
   bool zero = false;    // beta = 0: C is written and not read

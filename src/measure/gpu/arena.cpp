@@ -1,4 +1,4 @@
-// Allocation and filling.
+// Allocates and fills the operands.
 #include "measure/gpu/arena.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ GpuArena::GpuArena(const Gpu& gpu, std::size_t operand_bytes) : gpu_(gpu) {
 void GpuArena::reserve(const GpuOperandBytes& wanted) {
   std::size_t* const held[] = {&bytes_.a, &bytes_.b, &bytes_.c};
   const std::size_t needed[] = {wanted.a, wanted.b, wanted.c};
-  // What is too small goes first, so that old and new need not fit side by side.
+  // Release operands that are too small first, so that old and new need not fit side by side.
   for (int i = 0; i < 3; ++i) {
     if (operands_[i] && needed[i] <= *held[i]) continue;
     operands_[i].reset();

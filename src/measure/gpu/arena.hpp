@@ -1,5 +1,5 @@
 // The device memory that measured cases share: three operands filled with random values that the host knows.
-// It knows no problems beyond what they need.
+// It knows only how much memory the problems need.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-// Bytes of each operand.
+// The bytes of each operand.
 struct GpuOperandBytes {
   std::size_t a = 0, b = 0, c = 0;
 };
@@ -21,14 +21,14 @@ class GpuArena {
  public:
   GpuArena(const Gpu& gpu, std::size_t operand_bytes);
 
-  // Makes each operand at least so large. One that has to grow loses what it held, so that addresses from
-  // before are void.
+  // Makes each operand at least this large. An operand that has to grow loses its contents, and earlier
+  // addresses become invalid.
   void reserve(const GpuOperandBytes& bytes);
 
-  // Random values of the type; does nothing when it holds them already.
+  // Fills all operands with random values of the type; does nothing if they hold these already.
   void fill(DType dtype, Data kind = Data::uniform);
-  // What fill() wrote there, as numbers of the real type: `index` counts real numbers from the beginning of
-  // operand 0 (A), 1 (B) or 2 (C).
+  // Returns a value that fill() wrote, as a number of the real type: `index` counts real numbers from the
+  // beginning of operand 0 (A), 1 (B) or 2 (C).
   double real_at(int operand, std::int64_t index) const;
 
   const Gpu& gpu() const { return gpu_; }
@@ -37,7 +37,8 @@ class GpuArena {
   void* a() const { return operands_[0]->as<void>(); }
   void* b() const { return operands_[1]->as<void>(); }
   void* c() const { return operands_[2]->as<void>(); }
-  // What streaming loops write instead of C, whose numbers would not stay numbers: operand_bytes() of zeros.
+  // Returns operand_bytes() of zeros that streaming loops write instead of C, since their results are not
+  // valid numbers.
   void* streamed_c();
 
  private:
@@ -45,7 +46,7 @@ class GpuArena {
   GpuOperandBytes bytes_;
   std::optional<GpuBuffer> operands_[3], streamed_c_;
   std::optional<std::pair<DType, Data>> filled_;
-  std::vector<double> wide_[3];  // one period of each operand; those of the type in use hold something
+  std::vector<double> wide_[3];  // one period of each operand; only those of the current type are filled
   std::vector<float> narrow_[3];
 };
 

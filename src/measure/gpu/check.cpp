@@ -1,4 +1,4 @@
-// Elements of an arena and of buffers.
+// Reads elements of an arena and of buffers.
 #include "measure/gpu/check.hpp"
 
 #include "core/dispatch.hpp"
@@ -44,7 +44,7 @@ class ArenaOperands : public CheckedOperands {
   std::int64_t step(const Stretch& s) const {
     return s.across ? stored_[s.operand].column_step : stored_[s.operand].row_step;
   }
-  // The stretch at once, or element by element where they lie apart.
+  // Copies the stretch at once, or element by element if the elements lie apart.
   template <class F>
   void each_piece(const Stretch& s, F&& copy) const {
     const auto size = std::size_t(size_bytes(dtype_)), count = std::size_t(s.count);

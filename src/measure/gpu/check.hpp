@@ -1,5 +1,5 @@
-// Where checks of kernels on a device find operands: a sample of those in an arena, whose values the host
-// knows, and buffers for small batches. What is right is check_sampled's and check_small's to say.
+// Operands on a device for checks of kernels: a sample of those in an arena, whose values the host knows, and
+// buffers for small batches. check_sampled and check_small decide whether a result is right.
 #pragma once
 
 #include "measure/check_sampled.hpp"
@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-// Of the problem at the beginning of the arena's operands, which fill() has filled for its type: single,
-// strided, interleaved, or by pointer in any order to matrices gpu_pointer_distance() apart.
+// Checks the problem at the beginning of the arena's operands, which fill() has filled for its type: single,
+// strided, interleaved, or by pointers in any order to matrices gpu_pointer_distance() apart.
 SampledCheck sampled_check(const GpuArena& arena, const GemmProblem& problem, std::complex<double> alpha,
                            std::complex<double> beta);
 

@@ -1,4 +1,4 @@
-// The load, and the window between edges.
+// Runs the load and computes the energy between edges.
 #include "measure/gpu/energy.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tilewright {
 GpuLoad run_steadily(const Gpu& gpu, const GpuStream& stream, const std::function<void()>& launch,
                      double launch_s, const GpuLoadWindow& window,
                      const std::function<std::optional<double>()>& joules, Observer* observer) {
-  // Batches of some milliseconds, so that the host is asked often and the device never waits for it.
+  // Batches take some milliseconds, so that the host polls often and the device never waits for it.
   const int count = static_cast<int>(std::clamp(0.005 / launch_s, 1.0, 256.0));
   GpuLoad result;
   GpuSteadyLoad load(gpu, stream, launch, count);
@@ -24,7 +24,7 @@ GpuLoad run_steadily(const Gpu& gpu, const GpuStream& stream, const std::functio
   if (observer != nullptr) observer->before();
   warm = true;
   const double begin = wall_seconds();
-  // One more edge than the window has tenths of a second: it begins with the first.
+  // The window needs one edge more than it has tenths of a second, since it begins with the first.
   const double longest = 2 * window.window_s + 0.5;
   double last = begin;
   for (;;) {
@@ -38,7 +38,7 @@ GpuLoad run_steadily(const Gpu& gpu, const GpuStream& stream, const std::functio
     if (full || silent || now - begin >= longest) break;
   }
   result.energy = energy_between_edges(poll->seen(), begin, window.least_edges);
-  poll.reset();  // its thread uses the observer
+  poll.reset();  // stop its thread, which uses the observer
   result.launches = double(result.batches_s.size()) * count;
   result.mean_s = (last - begin) / result.launches;
   return result;

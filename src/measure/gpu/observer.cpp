@@ -1,4 +1,4 @@
-// Extremes of what NVML reads at each look.
+// Keeps the extremes and the mean of NVML's readings.
 #include "measure/gpu/observer.hpp"
 
 #include <algorithm>

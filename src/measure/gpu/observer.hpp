@@ -1,5 +1,5 @@
-// An observer of one GPU: the clock of its multiprocessors and its temperature, as NVML tells them. Joules
-// are the energy meter's.
+// An observer of one GPU: the clock of its multiprocessors and its temperature, as NVML reports them. The
+// energy meter measures joules.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace tilewright {
 
-// `clock_mhz` (the mean of the looks), `clock_mhz_low`, `clock_mhz_high` and the same of `temperature_c`;
-// null, with a note, where the device or its driver does not tell. A new stretch begins with before().
+// Reports `clock_mhz` (the mean of the readings), `clock_mhz_low`, `clock_mhz_high` and the same of
+// `temperature_c`; null, with a note, if the device or its driver does not report them. before() begins a new
+// observation.
 class GpuObserver : public Observer {
  public:
   explicit GpuObserver(const std::string& uuid);

@@ -1,4 +1,4 @@
-// Several looks, because utilisation is that of a fraction of a second.
+// Takes several readings, because utilisation covers a fraction of a second.
 #include "measure/gpu/other_users.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int busy_percent = 5;  // somebody else's when nothing of ours has run
+constexpr int busy_percent = 5;  // other processes use the GPU if none of this process's kernels has run
 constexpr int looks = 5;
 
 std::vector<std::string> notes_of_others(int processes) {

@@ -1,5 +1,5 @@
-// Who else uses a GPU that is measured, in words that rows of results carry. It looks and decides nothing: a
-// figure from a card that is shared stays a figure, with its note.
+// Detects other users of a measured GPU and describes them in notes for rows of results. It decides nothing:
+// a figure from a shared card stays a figure, with its note.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace tilewright {
 
-// Before anything of ours runs: a card that kernels ran on in the last half second, or that other processes
-// compute on. Takes that half second.
+// Call before this process runs kernels. Notes a card on which kernels ran in the last half second, or on
+// which other processes compute. Takes that half second.
 std::vector<std::string> notes_before(const Nvml& nvml);
 
-// Between or after launches of ours, when only other processes tell.
+// Call between or after launches of this process, when only other processes can be noted.
 std::vector<std::string> notes_during(const Nvml& nvml);
 
-// Both for one run, each note once; none where NVML does not answer.
+// Collects both kinds of notes for one run, each note once; none if NVML is not available.
 class OtherUsersNotes {
  public:
-  // Before anything of ours runs on the device, `uuid` as in GpuLimits. Takes half a second.
+  // Construct before this process runs kernels on the device; `uuid` as in GpuLimits. Takes half a second.
   explicit OtherUsersNotes(const std::string& uuid);
-  // Of before and of now.
+  // Returns the notes from the construction and from now.
   std::vector<std::string> notes() const;
   const Nvml* nvml() const { return nvml_ ? &*nvml_ : nullptr; }
-  // Why it does not answer.
+  // Returns why NVML is not available.
   const std::string& absence() const { return absence_; }
 
  private:

@@ -1,4 +1,4 @@
-// Addresses by the distance that benches place matrices at.
+// Computes addresses from the distance at which benches place matrices.
 #include "measure/gpu/pointers.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ GpuPointers::GpuPointers(const Gpu& gpu, const GemmProblem& p, std::int64_t batc
   std::vector<const char*> all(std::size_t(batches * count_));
   for (int operand = 0; operand < 3; ++operand) {
     const std::int64_t step = gpu_stored_operand(p, operand).step * size;
-    // Of sums, C in order, each named by the products of its run.
+    // In sums the matrices of C are in order, one for the products of each run.
     const std::int64_t run = p.sums == Sums::none || operand < 2 ? 0 : products_per_c(p);
     for (std::int64_t i = 0; i < batches; ++i) {
       const Operands o = at(i);

@@ -1,4 +1,4 @@
-// Steps from batch to batch.
+// Advances from batch to batch.
 #include "measure/gpu/ring.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t align_bytes = 256;  // as allocations have it
+constexpr std::size_t align_bytes = 256;  // as allocations are aligned
 
 std::size_t aligned(std::size_t bytes) { return (bytes + align_bytes - 1) / align_bytes * align_bytes; }
 

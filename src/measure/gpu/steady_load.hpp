@@ -1,5 +1,5 @@
-// A load on a GPU without pauses: some batches of launches are always queued behind the one that runs, so
-// that the device does not wait while the host looks at its meters. It times nothing itself.
+// A load on a GPU without pauses: some batches of launches are always queued behind the running one, so that
+// the device does not wait while the host reads its meters. It times nothing itself.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace tilewright {
 
 class GpuSteadyLoad {
  public:
-  // Batches of `count` launches, `ahead` of them queued at any time.
+  // The load has batches of `count` launches, `ahead` of which are queued at any time.
   GpuSteadyLoad(const Gpu& gpu, const GpuStream& stream, std::function<void()> launch, int count,
                 std::size_t ahead = 3)
       : stream_(stream), launch_(std::move(launch)), count_(count) {
@@ -23,13 +23,13 @@ class GpuSteadyLoad {
   ~GpuSteadyLoad() {
     try {
       stream_.synchronize();
-    } catch (...) {  // a launch that failed; whoever waits for the device next is told
+    } catch (...) {  // a failed launch; the next wait for the device reports it
     }
   }
   GpuSteadyLoad(const GpuSteadyLoad&) = delete;
   GpuSteadyLoad& operator=(const GpuSteadyLoad&) = delete;
 
-  // Waits for the oldest batch and queues another; launches that have finished so far.
+  // Waits for the oldest batch and queues another; returns the number of launches finished so far.
   double step() {
     ends_[queued_ % ends_.size()].synchronize();
     queue();

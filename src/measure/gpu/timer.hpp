@@ -1,4 +1,4 @@
-// Time on a GPU between two events of a stream: what lies between them and nothing of the host's.
+// Time on a GPU between two events of a stream: it covers the work between them and none of the host's.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ class GpuTimer {
  public:
   GpuTimer(const Gpu& gpu, CUstream_st* stream) : stream_(stream), start_(gpu), stop_(gpu) {}
 
-  // Seconds that the stream spends on what `work` queues. Waits for it.
+  // Returns the seconds that the stream spends on the work that `work` queues. Waits for it.
   template <class F>
   double seconds(F&& work) {
     start_.record(stream_);
