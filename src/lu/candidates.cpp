@@ -28,10 +28,8 @@ LuRanking rank_lu(const LuRequest& r, std::span<const LuCandidate> candidates) {
 
 LuRanking decide_lu(Context& context, const LuProblem& problem, const LuOptions& options,
                     std::span<const LuCandidate> candidates) {
-  return at_ease([&] {
-    return ranked_by_record(tuned_lu(context, problem, options), options, [&](const auto& o, bool tuned) {
-      return rank<LuOperation>({context, problem, o, SplitWay::model, tuned}, candidates);
-    });
+  return ranked_by_record(tuned_lu(context, problem, options), options, [&](const auto& o, bool tuned) {
+    return rank_lu({context, problem, o, SplitWay::model, tuned}, candidates);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/host/stack.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
@@ -65,14 +66,16 @@ WisdomAnswer tuned_lu(Context& context, const LuProblem& problem, const LuOption
   const bool is_open = o.candidate.empty() && o.nb == 0 && o.target == Target::automatic && o.gpus.empty();
   if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return {};
   if (problem.location == Location::host && flops(problem) < least_tuned_flops) return {};
-  const auto records = wisdom->records_of("lu");
-  if (records->empty()) return {};
-  const std::string device = lu_device_name(context, problem, o.device);
-  WisdomAnswer best;
-  double nearest = shape_radius;
-  for (const WisdomRecord& record : *records)
-    if (record.device == device && record.objective == "time") take_nearer(record, problem, nearest, best);
-  return best;
+  return at_ease([&] {
+    WisdomAnswer best;
+    const auto records = wisdom->records_of("lu");
+    if (records->empty()) return best;
+    const std::string device = lu_device_name(context, problem, o.device);
+    double nearest = shape_radius;
+    for (const WisdomRecord& record : *records)
+      if (record.device == device && record.objective == "time") take_nearer(record, problem, nearest, best);
+    return best;
+  });
 }
 
 LuOptions with_config(LuOptions options, const LuConfig& config) {

@@ -32,12 +32,10 @@ LuOptions with_config(LuOptions options, const LuConfig& config);
 // What rank(options, is_tuned) says with the record's config where somebody serves that, else without it.
 template <class Rank>
 auto ranked_by_record(const WisdomAnswer& record, const LuOptions& options, const Rank& rank) {
-  if (record.match != WisdomMatch::none) {
-    auto ranking = rank(with_config(options, from_json<LuConfig>(record.config)), true);
-    ranking.known = record;
-    if (ranking.winner != nullptr) return ranking;
-  }
-  return rank(options, false);
+  if (record.match == WisdomMatch::none) return rank(options, false);
+  auto ranking = rank(with_config(options, from_json<LuConfig>(record.config)), true);
+  ranking.known = record;
+  return ranking.winner != nullptr ? std::move(ranking) : rank(options, false);
 }
 
 }  // namespace tilewright

@@ -61,9 +61,12 @@ Offers<Operation> one_offer(Offer<Operation> offer) {
 // The only offer of a candidate that knows nothing of its cost: a runner made of the request.
 template <class Runner, class Operation = typename Runner::Operation>
 Offers<Operation> one_runner(const typename Operation::Request& request) {
-  Offer<Operation> offer;
-  offer.make = [&request] { return Made<Operation>{std::make_shared<const Runner>(request)}; };
-  return one_offer(std::move(offer));
+  return [&request, is_made = false]() mutable {
+    std::optional<Offer<Operation>> offer;
+    if (std::exchange(is_made, true)) return offer;
+    offer.emplace().make = [&request] { return Made<Operation>{std::make_shared<const Runner>(request)}; };
+    return offer;
+  };
 }
 
 // Who serves a problem, and what every candidate said of it.
