@@ -1,5 +1,5 @@
-// Files of JSON lines, each by its reader, which the first byte chooses: wisdom that others hand out, lines
-// that are kept (ceilings, costs), and recorded sweeps.
+// Files of JSON lines, each read by the reader that the first byte selects: wisdom that others hand out,
+// stored lines (ceilings, costs), and recorded sweeps.
 #include "wisdom/lines.hpp"
 
 #include <filesystem>
