@@ -55,7 +55,7 @@ class Turns:
         self.contenders = contenders
         self.repeats = {}
         for name, run in contenders.items():
-            run()  # kernels are made, memory is touched
+            run()  # makes kernels and touches memory
             once = max(min(clock.seconds(run, 1) for _ in range(3)), 1e-7)
             self.repeats[name] = max(1, math.ceil(least_s / once))
 

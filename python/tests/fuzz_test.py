@@ -98,7 +98,7 @@ def changed(array, step):
 
 interfaces = st.fixed_dictionaries({}, optional={
     "shape": st.one_of(shapes, st.just((-1, 3)), st.just((2 ** 62, 2 ** 62)), st.just("34"), st.none()),
-    "typestr": st.sampled_from(["<f8", ">f8", "<i4", "x", 3]),  # not '|O': NumPy 2.5 itself dies of it where there are no data
+    "typestr": st.sampled_from(["<f8", ">f8", "<i4", "x", 3]),  # not '|O': NumPy 2.5 itself crashes on it if there are no data
     "strides": st.one_of(st.none(), st.tuples(st.integers(-64, 64)), st.just("x")),
     "version": st.sampled_from([0, 3, "3"])})
 things = st.one_of(

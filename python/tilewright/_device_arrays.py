@@ -103,7 +103,7 @@ def _is_place(data):
     return isinstance(data, (tuple, list)) and len(data) == 2 and _is_number(data[0], 0, 2 ** 64 - 1)
 
 
-# Of each entry of the interface, when it is one; what is not there is None.
+# Tests each entry of the interface that is present; a missing one is None.
 _ENTRIES = {
     "shape": lambda told: _are_numbers(told.get("shape"), 0),
     "typestr": lambda told: _dtype(told.get("typestr")) is not None,

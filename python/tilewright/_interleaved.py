@@ -78,7 +78,7 @@ def _by_rows(kind, x):
     if 0 in x.shape:
         return True
     size = 1
-    if kind.name not in ("torch", "dlpack_device", "cuda_array_interface"):  # which count elements
+    if kind.name not in ("torch", "dlpack_device", "cuda_array_interface"):  # these count elements
         size = x.dtype.itemsize
         if kind.name in ("numpy", "dlpack") and not (x.dtype.isnative and x.flags.aligned):
             return False

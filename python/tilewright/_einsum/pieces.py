@@ -5,13 +5,14 @@ views. For operands in host memory."""
 import math
 from typing import NamedTuple
 
-CACHE_BYTES = 2 ** 20  # of one thread, that a piece may take with all that it reads and leaves; two of its arrays are in use at a time
-WORTH = 4              # results in between must be this many times as large for cutting to pay
+# A piece may use this much cache of one thread for its operands and results; two of its arrays are in use at a time.
+CACHE_BYTES = 2 ** 20
+WORTH = 4              # intermediate results must be this many times as large for cutting to pay
 
 
 class Pieces(NamedTuple):
     letter: str
-    size: int  # of all but the last piece
+    size: int  # of all pieces except the last
 
 
 def pieces_of(expression, plan, item_bytes, threads):
@@ -26,7 +27,7 @@ def pieces_of(expression, plan, item_bytes, threads):
     cuttable = [x for x in expression.output if all(x in one for one in results)]
     if not cuttable:
         return None
-    letter = max(cuttable, key=lambda x: sizes[x])  # the first of the largest: what runs slowest in the result
+    letter = max(cuttable, key=lambda x: sizes[x])  # the first of the largest: the slowest dimension of the result
     parts = [*(one for one in expression.inputs if letter in one), *results]
     of_one = sum(math.prod(sizes[x] for x in set(one) if x != letter) for one in parts)
     size = budget // of_one

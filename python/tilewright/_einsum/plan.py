@@ -61,7 +61,7 @@ class Plan(NamedTuple):
 
 class Value(NamedTuple):
     strides: dict       # letter -> elements; letters with sizes above 1
-    must_copy: bool     # it cannot be taken as it lies: a stride is negative
+    must_copy: bool     # the operand must be copied: a stride is negative
 
 
 def contiguous(letters, sizes):
