@@ -12,7 +12,7 @@ import numpy
 import torch
 from torch import nn
 
-sys.modules["expecttest"] = types.SimpleNamespace(TestCase=unittest.TestCase, ACCEPT=False)  # which Debian lacks and nothing here calls
+sys.modules["expecttest"] = types.SimpleNamespace(TestCase=unittest.TestCase, ACCEPT=False)  # Debian lacks it and no test here calls it
 from torch.testing._internal.common_methods_invocations import op_db
 
 OPERATIONS = re.compile(r"linalg\..*|(add|addb|badd)?(mm|mv|bmm)|addr|v?dot|inner|outer|matmul|__rmatmul__|einsum|tensordot|kron|cdist|"

@@ -86,5 +86,5 @@ def draw(root, spec, script):
     drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=False)
     if drawn.returncode != 0 or "<svg" not in drawn.stdout:
         raise SystemExit(f"gnuplot (Debian: gnuplot-nox) did not draw {spec['name']}: {drawn.stderr}")
-    svg = re.sub(r"<desc>.*?</desc>\n?", "", drawn.stdout, flags=re.S)  # the version of gnuplot
+    svg = re.sub(r"<desc>.*?</desc>\n?", "", drawn.stdout, flags=re.S)  # contains the version of gnuplot
     (root / "docs" / "figures" / f"{spec['name']}.svg").write_text(svg.rstrip() + "\n" + mark_of(script) + "\n")

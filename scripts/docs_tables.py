@@ -247,7 +247,7 @@ def table(root, spec):
         text.append(total_of(spec, columns, lines))
     head = [*([] if spec.get("unnamed") else [spec.get("head", "")]), *(column["head"] for column in columns)]
     dashes = "|" + "---|" * (0 if spec.get("unnamed") else head[0].count(" | ") + 1)
-    for i in range(len(columns)):  # numbers stand to the right
+    for i in range(len(columns)):  # numbers are aligned to the right
         dashes += "---|" if any(line[1][i] and isinstance(line[1][i][1], str) for line in lines) else "--:|"
     return "\n".join(["| " + " | ".join(head) + " |", dashes, *("| " + " | ".join(cells) + " |" for cells in text)])
 
