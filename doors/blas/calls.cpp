@@ -49,7 +49,7 @@ Context* make_context() {
   find_least_wins();
   try {
     ContextOptions options;
-    // a program that does not know tilewright gets no unrequested notices
+    // A program that does not know tilewright gets no unrequested notices.
     options.notices = settings().verbose >= 2;
     options.cblas = cblas_of_program();
     auto* made = new Context(options);

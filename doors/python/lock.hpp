@@ -17,7 +17,7 @@ auto or_wait(F&& f) {
     return f();
   } catch (const std::exception&) {
     throw;
-    // the unwinding of pthread_exit, which has no object; leaving this block would end the process
+    // This is the unwinding of pthread_exit, which has no object; leaving this block would end the process.
   } catch (...) {
     for (;;) pause();
   }

@@ -21,7 +21,7 @@ DistributedGemm::DistributedGemm(void*, const ProcessGrid&) {
 }
 DistributedGemm::~DistributedGemm() = default;
 DistributedGemm::DistributedGemm(DistributedGemm&&) noexcept = default;
-// never called, since no object can be made
+// Never called, since no object can be made.
 std::int64_t DistributedGemm::row() const noexcept { std::abort(); }
 std::int64_t DistributedGemm::col() const noexcept { std::abort(); }
 int DistributedGemm::device() const noexcept { std::abort(); }

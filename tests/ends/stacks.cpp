@@ -14,7 +14,7 @@
 namespace {
 
 constexpr std::size_t fiber_bytes = 64 << 10, thread_bytes = 48 << 10, most_bytes = 8 << 10;
-// unwinding an exception to the interface uses some of them
+// Unwinding an exception to the interface uses some of them.
 constexpr std::size_t most_refused_bytes = 12 << 10;
 constexpr unsigned char paint = 0xa7;
 

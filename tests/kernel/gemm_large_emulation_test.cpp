@@ -213,7 +213,7 @@ TEST(GemmLargeEmulation, TilesThatBlocksShare) {
                         .stages = 2,
                         .raster = 4,
                         .tail_k = 3};
-  // two of twelve tiles are shared
+  // Two of twelve tiles are shared.
   expect_large<double, Shape{.reads_c = true}, tail>({128, 130, 100, 2, 0, 5});
   expect_large<double, Shape{}, tail>({128, 130, 100, 2, 0, 4});              // no tile is shared
   expect_large<double, Shape{.trans_a = true}, tail>({30, 50, 70, 2, 0, 7});  // the only tile is shared

@@ -117,7 +117,7 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
       {"tile_k 16", {"tile_k"}},
       {"swizzle", {"layout"}},
       {"raster", {"raster"}},
-      // the copy engine checks no bounds and has no padding
+      // The copy engine checks no bounds and has no padding.
       {"tensor copies", {"load", "boundary", "layout"}},
       {"three stages of k 32", {"stages", "tile_k"}},
       {"fragments read ahead", {"prefetch", "tail_k", "stream_k", "persistent"}},

@@ -67,7 +67,7 @@ Call random_call(std::mt19937_64& random, std::int64_t longest) {
   call.options.checked = draw.one_in(4);
   call.through_plan = draw.one_in(3) && x.layout != Layout::grouped && x.layout != Layout::variable;
   call.prepared = draw.one_in(2);
-  // as often for the whole of several batches as for each
+  // A fixed residency is the same for several batches together as for each of them.
   if (call.prepared) call.options.residency = Residency::l2;
   return call;
 }

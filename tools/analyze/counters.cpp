@@ -64,7 +64,7 @@ ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vecto
     if (names[i] == "Kernel Name") launch.name = cells[i];
     if (names[i] == "Grid Size") launch.blocks = volume_in(cells[i]);
     if (names[i] == "Block Size") launch.threads = volume_in(cells[i]);
-    // counters are named unit__name; other columns describe the case
+    // Counters are named unit__name; other columns describe the case.
     if (names[i].find("__") == std::string::npos) continue;
     if (const auto value = number_in(cells[i])) launch.counters[names[i]] = *value;
   }

@@ -22,10 +22,10 @@ struct Prediction {
 struct PredictionFlags {
   std::vector<double> shares = {0.05, 0.1, 0.2, 0.4};  // shares of the points used for training
   int rounds = 5;                                      // random parts for each share; medians are reported
-  // most configs in the training, which costs the cube of this
+  // The most configs in the training, which costs the cube of this.
   std::size_t most = 300;
   unsigned seed = 1;
-  // called during the training, which is slow
+  // Called during the training, which is slow.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 // Returns a prediction for each share. `costs` are positive, one for each config; all configs have the same

@@ -76,7 +76,7 @@ class RowReader {
     row.watts = number(line, "watts");
     const bool has_config = line.contains("config") && line["config"].is_object();
     if (has_config && !row.impl.starts_with("tilewright")) {
-      // the only field of a library's config
+      // The version is the only field of a library's config.
       row.impl_version = text(line["config"], "version", row.impl_version);
     } else if (has_config) {
       row.config = base_;

@@ -39,7 +39,7 @@ struct Case {
 
 // The settings of lu that are tried for every matrix: the products of these lists.
 struct LuTrials {
-  // shared by all; implementation, panels, selections and threads are tried or come from the case
+  // Shared by all; implementation, panels, selections and threads are tried or come from the case.
   LuOptions options;
   std::vector<LuSelect> selects{LuSelect::panel, LuSelect::square, LuSelect::flops};
   std::vector<std::int64_t> panels{0};  // columns of each; 0: the rule's

@@ -13,7 +13,7 @@ struct Told {
   std::vector<std::string> lines;    // for people
   std::vector<nlohmann::json> rows;  // for scripts
   std::optional<double> seconds{};   // of tilewright, if the case is one multiplication
-  // reason why the whole job fails once all cases are done; "": it succeeds
+  // The reason why the whole job fails once all cases are done; "" if it succeeds.
   std::string failure{};
 };
 

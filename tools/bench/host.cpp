@@ -310,7 +310,7 @@ std::vector<std::string> Host::hardware_counts(const Case& c) {
   const HardwareCounters counters;
   if (!counters.unavailable().empty())
     return {fmt::format("hardware counters: none ({})", counters.unavailable())};
-  // enough to make the cost of opening and closing the counters negligible
+  // Enough to make the cost of opening and closing the counters negligible.
   constexpr double counted_problems = 200000;
   HostStage on_one(*this, arenas[0], c);
   GemmOptions options = on_one.options();

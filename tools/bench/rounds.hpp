@@ -12,7 +12,7 @@ namespace tilewright::bench {
 struct RoundRules {
   int rounds = 11;
   int screening = 3;  // rounds in which all take part
-  // a contender slower than the best of its role by this factor is dropped after screening
+  // A contender slower than the best of its role by this factor is dropped after screening.
   double drop_factor = 1.2;
   // A few samples suffice for contenders slower than this.
   double slow_s = std::numeric_limits<double>::infinity();

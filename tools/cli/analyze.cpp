@@ -86,7 +86,7 @@ void run_counters(const AnalyzeFlags& flags) {
         "SWEEP is missing: name recorded sweeps, or --counters, --order and --json for single launches");
   const auto head = read_order_head(flags.order);
   const auto rows = launch_counters(read_profile(flags.counters), read_launch_order(flags.order));
-  // after all files were read: an existing file stays if one of them cannot be read
+  // Opened after all files were read: an existing file stays if one of them cannot be read.
   JsonLines json(flags.json);
   json.write(head);
   for (const auto& row : rows) json.write(row);
@@ -118,7 +118,7 @@ void run_analyze(const AnalyzeFlags& flags) {
   if (flags.html.empty() && flags.json.empty())
     throw Error(ErrorCode::invalid_argument, "--html",
                 "neither --html nor --json says where the analysis goes");
-  // reports before the work that the file cannot be written
+  // Reports before the work that the file cannot be written.
   if (!flags.html.empty()) OutputFile({"--html", flags.html});
   std::vector<SweepCase> all = all_cases(flags);
   add_counters(flags, all);

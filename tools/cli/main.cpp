@@ -133,8 +133,8 @@ bool secure_standard_files() {
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(file, F_GETFD) != -1 || errno != EBADF) continue;
     if (file == STDOUT_FILENO) stdout_was_closed = true;
-    // stdout's replacement is read-only, which tells --json - that there is none.
-    // open() takes the lowest free number
+    // stdout's replacement is read-only, which tells --json - that there is none. open() takes the
+    // lowest free number.
     (void)!::open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);
   }
   return stdout_was_closed;
@@ -143,7 +143,7 @@ bool secure_standard_files() {
 // A report that could not be written is a failed job.
 int flush_stdout(int code) {
   const bool failed = std::ferror(stdout) != 0;
-  // an earlier failure was reported already
+  // An earlier failure was reported already.
   if ((std::fflush(stdout) == 0 && !failed) || code != 0) return code;
   return complain(1, fmt::format("stdout cannot be written: {}", system_error_text(errno)));
 }

@@ -176,7 +176,7 @@ void SimulatedDevice::copy_from_peer(Lane lane, const Block& to, StreamDevice& o
   const int operation = peer.operation_of(mark);
   double not_before = 0;
   if (operation >= 0) {
-    // work that the peer will queue later must not begin later because of this query
+    // Work that the peer will queue later must not begin later because of this query.
     Timeline ahead = peer.timeline_;
     ahead.run(operation);
     not_before = ahead.end_of(operation);

@@ -103,7 +103,7 @@ class SimulatedDevice : public StreamDevice {
   const GpuModel& model_;
   SimulatedFaults faults_;
   Timeline timeline_;
-  // of operations; an effect returns false if the device is lost in it
+  // Effects of the operations; an effect returns false if the device is lost in it.
   std::vector<std::function<bool()>> effects_;
   std::size_t happened_ = 0;
   std::vector<int> marks_;

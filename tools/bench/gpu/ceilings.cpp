@@ -33,7 +33,7 @@ GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_
   const GpuStream stream(gpu);
   const GpuStreams streams(gpu, machine.compiler());
   const GpuMultiplies multiplies(gpu, machine.compiler());
-  // of the memory: three operands, a C to stream, and the rest for other programs
+  // Parts of the memory: three operands, a C to stream, and the rest for other programs.
   constexpr std::size_t parts = 8;
   GpuArena arena(gpu, std::min(operand_bytes, std::size_t(gpu.limits().memory_bytes) / parts));
   arena.fill(DType::f64);

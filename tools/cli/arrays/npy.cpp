@@ -107,7 +107,7 @@ void Mapping::populate(int threads, const Watch& watch) const {
   const std::int64_t step_count = (bytes_ + populate_step_bytes - 1) / populate_step_bytes;
   std::atomic<int> failure{0};
   std::atomic<std::int64_t> done{0};
-  // each thread must be worth waking
+  // Each thread must be worth waking.
   threads = static_cast<int>(std::clamp<std::int64_t>(step_count, 1, threads));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t step = 0; step < step_count; ++step) {
