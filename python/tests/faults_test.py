@@ -30,7 +30,7 @@ def read_only(shape):
 
 
 class Says:
-    """What __array_interface__ of the object, not of its class, tells."""
+    """Has an __array_interface__ of the object, not of its class."""
 
     def __init__(self, x, **other):
         self.owner = x

@@ -37,7 +37,7 @@ def test_many_threads_get_right_results():
 
 
 def test_others_run_while_a_product_does():
-    """Nobody is made to give the lock up here, so that others run only where products do."""
+    """No thread is forced to release the lock here, so that others run only where products release it."""
     a = np.ones((900, 900))
     began, ended, seen = threading.Event(), threading.Event(), []
 

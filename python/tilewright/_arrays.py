@@ -128,8 +128,8 @@ class ForeignHostKind(NumpyKind):
 
 
 def _address(x, name):
-    """Where the elements of a tensor begin. Raises TypeError for one that has elements and no memory (wrapping subclasses, storage that was
-    resized to nothing)."""
+    """Returns the address of a tensor's first element. Raises TypeError for one that has elements and no memory (wrapping subclasses,
+    storage that was resized to nothing)."""
     try:
         address, count = x.data_ptr(), x.numel()
     except RuntimeError as error:
@@ -391,7 +391,7 @@ def _by_dlpack(x, name, has_array):
 
 
 def _numpy_reads(x, cls):
-    """Whether x without any interface is more to NumPy than one object: a buffer, or a sequence of numbers."""
+    """True if NumPy sees x, which has no interface, as more than one object: a buffer, or a sequence of numbers."""
     try:
         memoryview(x)
         return True
@@ -430,12 +430,12 @@ def _find(cls, x, name):
 
 
 def alike(one, other):
-    """Whether arrays of two kinds can meet: of one maker, or both such that NumPy sees them."""
+    """True if arrays of two kinds may be operands of one product: of one maker, or both such that NumPy sees them."""
     return type(one) is type(other) or (isinstance(one, NumpyKind) and isinstance(other, NumpyKind))
 
 
 def conjugated(kind, x):
-    """Whether the memory of x holds the conjugates of its elements."""
+    """True if the memory of x holds the conjugates of its elements."""
     return kind.lazily_conjugated and x.is_conj()
 
 

@@ -1,4 +1,4 @@
-"""Where the libraries of CUDA are found: they are no part of the package, and the library asks the loader for them by
+"""Finds the libraries of CUDA: they are not part of the package, and the library asks the loader for them by
 name. What the loader has, or another package has loaded already, it finds by itself; what lies in NVIDIA's wheels, in a
 conda environment or under CUDA_HOME is loaded here first, so that the name is known. Nothing of it is called."""
 

@@ -9,7 +9,7 @@ from . import _core
 
 
 class _Seen:
-    """What an interface told of an array, with the array itself kept alive."""
+    """An interface's description of an array, which keeps the array alive."""
 
     def __init__(self, owner, address, dtype, shape, strides, device, stream, read_only):
         self.owner, self.address, self.dtype = owner, address, dtype
@@ -156,7 +156,7 @@ class CudaInterfaceKind(_SeenKind):
 
 
 class DlpackDeviceKind(_SeenKind):
-    """By DLPack alone. Work is queued on the default stream, which the array's maker has been told to wait for."""
+    """Arrays known by DLPack alone. Work is queued on the default stream, on which the array's maker has synchronised."""
 
     name = "dlpack_device"
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Expression(NamedTuple):
-    """What a contraction is: one letter per axis of each operand, those of the result, and the size that each letter has. An
+    """A contraction: one letter per axis of each operand, those of the result, and the size that each letter has. An
     operand's axis may have size 1 where its letter has more: it is broadcast, as in NumPy."""
 
     inputs: tuple

@@ -13,7 +13,7 @@ def size_of(letters, sizes):
 
 
 def kept_letters(own, others):
-    """What a product of operands with letters `own` leaves: what the result or another operand still needs."""
+    """Returns the letters `own` that remain after a product: those that the result or another operand still needs."""
     return own & others
 
 

@@ -1,4 +1,4 @@
-"""Whether a contraction of several steps is carried out piece by piece, so that what lies between the steps stays in a cache: memory is then
+"""Decides whether a contraction of several steps is computed piece by piece, so that intermediate results stay in a cache: memory is then
 read and written once and not once per step. A letter of the result that every step keeps is cut; every piece is the same contraction of
 views. For operands in host memory."""
 

@@ -40,7 +40,7 @@ NOTHING = Group("", 1)
 
 
 class Matrix(NamedTuple):
-    """How an operand is taken. `copy`: the order of letters that it is copied to first (of C: computed in, then copied from), or
+    """An operand as a matrix. `copy`: the order of letters that it is copied to first (of C: computed in, then copied from), or
     None. strides: in elements, of the levels and then of the matrix's two axes, and of the axes of outer sums."""
 
     copy: str | None
@@ -86,7 +86,7 @@ def merge(letters, sizes, maps):
 
 
 def is_matrix(rows, row_stride, columns, column_stride):
-    """Whether a product takes this matrix as it lies."""
+    """True if a product can read this matrix in place."""
     if rows > 1 and columns > 1:
         return (row_stride == 1 and column_stride >= rows) or (column_stride == 1 and row_stride >= columns)
     return (rows == 1 or row_stride >= 1) and (columns == 1 or column_stride >= 1)
@@ -142,7 +142,7 @@ class Planner:
         return made
 
     def assignments(self, copied):
-        """All (row, column, sum group, levels, outer sums) whose matrices can be taken as they lie or are copied."""
+        """All (row, column, sum group, levels, outer sums) whose matrices can be read in place or are copied."""
         kinds = self.kinds
         batch = self.groups_of(kinds.batch, "abc", copied)
         rows = self.groups_of(kinds.rows, "ac", copied)
@@ -243,7 +243,7 @@ def price_of_copies(p, than):
 
 
 def is_good(p):
-    """Whether looking for copies would be a waste of time: a product of matrices, not of vectors or numbers."""
+    """True if a search for copies would waste time: a product of matrices, not of vectors or numbers."""
     return p.m * p.n * p.k > max(p.m, p.n, p.k) and len(p.levels) <= LEVELS
 
 

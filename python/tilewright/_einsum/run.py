@@ -49,7 +49,7 @@ class Call:
         self.out = None if out is None else self.checked_out(out)
 
     def usable_strides(self):
-        """Those of each operand, once it is copied where its elements cannot be taken as they lie."""
+        """Yields the strides of each operand, after copying it if its elements cannot be read in place."""
         for index, array in enumerate(self.operands):
             strides = self.library.strides(array)
             if strides is None:
@@ -250,7 +250,7 @@ class Run:
 
 
 def thread_count(options):
-    """How many threads products may take; an option that is none is left to them to refuse."""
+    """Returns the number of threads that products may use; they refuse an invalid option."""
     asked = options.get("threads", 0)
     return asked if isinstance(asked, int) and asked > 0 else len(os.sched_getaffinity(0))
 
