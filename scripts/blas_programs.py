@@ -135,7 +135,7 @@ class Runner:
                 "flops": sum(float(one[3]) for one in found), "flops_served": sum(float(one[2]) / 100 * float(one[3]) for one in found)}
 
     def unsteady(self, command, folder, plain, again):
-        """Whether rounding decides what a command prints: its lines differ where OpenBLAS takes the kernels of another processor."""
+        """True if a command's output depends on rounding: its lines differ if OpenBLAS uses the kernels of another processor."""
         others = (self.run("off", [command], folder, OPENBLAS_CORETYPE=core)[0][0] for core in OTHER_CORES)
         return any(Texts.compare(plain, again, other)["lines_different"] for other in others)
 
@@ -311,7 +311,7 @@ def source_of(runner, package):
 
 
 def compiled(program, sources, *flags):
-    """Whether the program is there: compiled, unless it was before."""
+    """True if the program exists; compiles it unless it was compiled before."""
     compiler = {".c": "gcc", ".cpp": "g++", ".f": "gfortran"}[sources[0].suffix]
     return program.exists() or subprocess.run([compiler, "-w", *sources, "-o", program, *flags], check=False).returncode == 0
 
@@ -331,7 +331,7 @@ def grids(folder):
 
 
 def umfpack_commands(demo, matrices):
-    """What UMFPACK's own Makefile runs, each solution's end after it, and the grid with each strategy."""
+    """Returns the runs of UMFPACK's own Makefile, the end of each solution after it, and the grid with each strategy."""
     solved = f"{demo}/umf4 %s && tail -n 200 tmp/x"
     read = [("_nozeros", "can_24.psa", ""), ("_nozeros", "west0067.rua", ""), ("_nozeros", "fs_183_6.rua", ""), ("", "fs_183_6.rua", ""),
             ("", "arc130.rua", ""), ("_nozeros", "arc130.rua", ""), ("_nozeros", "arc130.rua", "a 1e-6")]

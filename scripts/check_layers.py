@@ -164,7 +164,7 @@ def stem_of(path):
 
 
 def includes_of(path, lines, known):
-    """The stems of ours that a file includes by quotes: from a folder of ROOTS, or from the file's own."""
+    """Returns the project's stems that a file includes by quotes: from a folder of ROOTS, or from the file's own."""
     for line in lines:
         found = INCLUDE.match(line)
         if not found or found[1] != '"':

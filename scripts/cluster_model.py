@@ -39,7 +39,7 @@ def product(t, m, n, k):
 
 
 class Rank:
-    """What one rank computes with: the CPU's fitted product and, with gpu, a GPU's product and pageable transfers."""
+    """The speed of one rank: the CPU's fitted product and, with gpu, a GPU's product and pageable transfers."""
 
     def __init__(self, rows, gpu=False):
         models = {(r["model"], r.get("dtype")): r["coefficients"] for r in rows if "model" in r}
@@ -104,7 +104,7 @@ class Cluster:
         return seconds
 
     def panel(self, m, nb):
-        """One process column factors m x nb, the others wait; pivots and, beside several rows, every step's messages."""
+        """One process column factors m x nb, the others wait; pivots and, with several rows, the messages of every step."""
         rows = self.share(m, self.p, nb)
         if self.p == 1:  # LAPACK's panel by halves counts as products of half the panel
             work = self.rank.on_host(rows, nb / 2, nb)
@@ -193,7 +193,7 @@ def scale(a, rank, network):
 
 
 def check(a, network):
-    """Recorded runs beside what is predicted: with the adapter by halves, else by blocks."""
+    """Compares recorded runs with predictions: with the adapter by halves, else by blocks."""
     rows = rows_of(a.models)
     for run in rows_of(a.runs):
         if run.get("family") != "distributed" or run["routine"] not in ("pdgemm", "pdgetrf"):

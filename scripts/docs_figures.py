@@ -56,7 +56,7 @@ DRAWINGS = {"lines": lines, "bars": bars, "colours": colours}
 
 
 def script_of(root, spec):
-    """What gnuplot is told."""
+    """Returns the script for gnuplot."""
     rows, panels = source(root, spec), spec.get("panels", [{}])
     width, height = spec.get("size", [480, 290])
     script = HEAD.format(name=spec["name"], width=width * min(len(panels), 2), height=height * -(-len(panels) // 2))

@@ -80,7 +80,7 @@ def value_at(row, path):
 
 
 def meets(value, wanted):
-    """Whether a value is what a condition asks for."""
+    """True if a value satisfies a condition."""
     if isinstance(wanted, list):
         return any(meets(value, one) for one in wanted)
     if isinstance(wanted, str):
@@ -253,7 +253,8 @@ def table(root, spec):
 
 
 def note(root, spec):
-    """What stands below: the caption, whose values `say` declares, and the files, each of which begins with the command that repeats it."""
+    """Returns the text below: the caption, whose values `say` declares, and the files, each of which begins with the command
+    that repeats it."""
     rows = source(root, spec)
     said = {}
     for name, one in spec.get("say", {}).items():
