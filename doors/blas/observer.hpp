@@ -45,7 +45,7 @@ class Observed {
   std::vector<GemmProblem> problems_;
   std::string text_;
   double flops_ = 0;
-  double inner_s_ = 0, inner_flops_ = 0;  // of calls that this one made
+  double inner_s_ = 0, inner_flops_ = 0;  // time and operations of calls that this one made
   std::chrono::steady_clock::time_point begin_;
 };
 

@@ -66,7 +66,7 @@ bool same_shape(const View& x, const View& y) {
 struct Operands {
   View a, b, c;
   bool row = false, column = false;
-  View shape;  // of the result
+  View shape;  // shape of the result
 
   // Called after a and b were read.
   bool fit() {

@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t places = 2;  // for blocks of others: one is used while the next arrives
 
 struct CyclicJob {
-  LuShape shape;  // of the whole matrix on the device
+  LuShape shape;  // shape of the whole matrix on the device
   void* a = nullptr;
   std::int64_t lda = 0;
   std::int64_t* pivots = nullptr;

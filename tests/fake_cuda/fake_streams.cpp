@@ -26,7 +26,7 @@ namespace {
 struct Point {
   CUstream stream = nullptr;  // may be destroyed once this has passed
   bool passed = true;
-  CUresult result = CUDA_SUCCESS;  // of failed work before it
+  CUresult result = CUDA_SUCCESS;  // status of failed work before it
   double seconds = 0;
 };
 struct Queued {

@@ -74,7 +74,7 @@ class GpuItems {
   struct Stored {
     std::int64_t m, n, k;
     std::int64_t ld[3];
-    std::int64_t at[3];  // of the first element
+    std::int64_t at[3];  // offsets of the first elements
   };
   static constexpr std::int64_t guard = 16;
 

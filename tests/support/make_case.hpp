@@ -26,7 +26,7 @@ struct Choices {
   bool broadcast_b = false;
   bool row_bands = false;        // strided only: the problems are bands of rows of larger matrices
   std::int64_t block = 0;        // block_interleaved only
-  std::int64_t batch_count = 1;  // of the innermost level
+  std::int64_t batch_count = 1;  // count of the innermost level
   // For strided batches except row bands: the outer levels, in one of 6 orders in memory, and the levels in
   // which A and B are broadcast, a bit each from the innermost on.
   std::int64_t outer_count = 1;

@@ -22,7 +22,7 @@ struct Case {
   Layout layout = Layout::strided;
   double alpha = 1;
   double beta = 0;
-  std::int64_t convert_block = 0;  // of the layout family: the block to convert to; 0: recommended_block()
+  std::int64_t convert_block = 0;  // for the layout family, the block to convert to; 0: recommended_block()
   int threads = 1;
   PointerOrder pointer_order = PointerOrder::sequential;
   Data data = Data::uniform;
@@ -53,13 +53,13 @@ struct Plan {
   std::vector<Case> cases{};
   std::vector<std::string> peers{};  // names requested; empty with all_peers
   bool all_peers = true;
-  std::vector<std::string> ways{};  // of sharing host operands; empty: all that the machine supports
+  std::vector<std::string> ways{};  // methods of sharing host operands; empty: all that the machine supports
   LuTrials lu{};
   int repetitions = 11;
   bool counters = false;
   bool usual_batch = true;  // the user requested no batch
   // The following are for the GPU only.
-  std::vector<std::string> memories{};  // of the host: pageable, pinned
+  std::vector<std::string> memories{};  // host memory: pageable, pinned
   int configs = 0;                      // promising configs to try in addition to the plan's
   std::int64_t operand_bytes = 0;
   int device = 0;

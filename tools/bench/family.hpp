@@ -12,7 +12,7 @@ namespace tilewright::bench {
 struct Told {
   std::vector<std::string> lines;    // for people
   std::vector<nlohmann::json> rows;  // for scripts
-  std::optional<double> seconds{};   // of tilewright, if the case is one multiplication
+  std::optional<double> seconds{};   // time of tilewright, if the case is one multiplication
   // The reason why the whole job fails once all cases are done; "" if it succeeds.
   std::string failure{};
 };

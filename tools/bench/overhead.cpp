@@ -152,7 +152,7 @@ class Overhead : public Family {
   const Plan& plan_;
   std::unique_ptr<Machine> machine_;
   std::vector<std::string> seen_;
-  Summary summary_;  // of a planned call compared with LIBXSMM's dispatch and call
+  Summary summary_;  // compares a planned call with LIBXSMM's dispatch and call
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tilewright::bench {
 
 struct TransferBatch {
   std::int64_t count = 0;
-  std::int64_t bytes[3] = {};  // of one A, one B, one C
+  std::int64_t bytes[3] = {};  // sizes of one A, one B, one C
 };
 
 struct TransferStage {
@@ -26,7 +26,7 @@ struct TransferStage {
 struct TransferWay {
   std::string impl;                     // one_block_per_matrix, one_block; on the host tilewright as well
   std::string memory;                   // on the host: pageable or pinned
-  Estimate seconds;                     // of all stages
+  Estimate seconds;                     // time of all stages
   std::vector<TransferStage> stages{};  // on a GPU
 };
 

@@ -13,7 +13,7 @@ namespace tilewright::bench {
 struct WisdomCost {
   std::string what;
   Estimate seconds;
-  double least_s = 0;  // of all samples: the cost without disturbance
+  double least_s = 0;  // least of all samples: the cost without disturbance
 };
 
 // Makes a database of `record_count` records in a temporary folder, as dense as shapes can lie, measures on

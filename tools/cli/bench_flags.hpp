@@ -42,7 +42,7 @@ struct BenchFlags {
   bool counters = false;
   // The following are for the GPU only.
   std::string configs = "0";       // promising configs tried beside the plan's
-  std::string megabytes = "1024";  // of each operand
+  std::string megabytes = "1024";  // size of each operand
   std::string device = "0";
   bool check_only = false;
   bool once = false;

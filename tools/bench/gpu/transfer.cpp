@@ -24,7 +24,7 @@ enum class Work { allocate, to_device, to_host, release };
 struct Step {
   const char* name;
   Work work;
-  std::size_t operand = 0;  // of the stages that move data
+  std::size_t operand = 0;  // for stages that move data
 
   double bytes(const TransferBatch& batch) const {
     const bool moves = work == Work::to_device || work == Work::to_host;

@@ -15,7 +15,7 @@ namespace tilewright::bench {
 namespace {
 
 constexpr int search_rounds = 3;
-constexpr double check_flops = 1e9;  // of the check of the residual
+constexpr double check_flops = 1e9;  // operations of the check of the residual
 
 }  // namespace
 

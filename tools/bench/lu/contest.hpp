@@ -19,7 +19,7 @@ namespace tilewright::bench {
 // A contender's figures besides its times.
 struct LuRecord {
   LuWay way;                      // for tilewright
-  std::vector<LuReport> reports;  // of the timed runs; for a peer only info is filled in
+  std::vector<LuReport> reports;  // reports of the timed runs; for a peer only info is filled in
   LuVerifyResult residual;
   std::int64_t other_pivots = 0;                         // that differ from the first contender's
   std::vector<std::pair<std::int64_t, double>> tried{};  // for an optimum: columns of a panel, seconds

@@ -18,7 +18,7 @@ namespace tilewright::bench {
 namespace {
 
 constexpr double launch_s = 10e-6;
-constexpr double memory_bytes_per_s = 200e9;  // of the GPU's own memory, like that of the paper's cards
+constexpr double memory_bytes_per_s = 200e9;  // rate of the GPU's own memory, like that of the paper's cards
 constexpr std::int64_t memory_bytes = std::int64_t(16) << 30;
 
 GpuModel model_of(const SimulatedGpu& gpu) {

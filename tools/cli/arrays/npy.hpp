@@ -105,7 +105,7 @@ class NpyOutput {
 
   OutputName name_;
   OutputFile file_;
-  int descriptor_ = -1;  // of the file before its commit
+  int descriptor_ = -1;  // the file before its commit
   std::int64_t data_offset_ = 0;
   Mapping mapping_;
 };
