@@ -46,7 +46,7 @@ class Counterpart {
   const char* plain_;
   bool wide_;
   std::atomic<const Found*> found_{nullptr};  // never freed: calls may come until the process ends
-  std::atomic<int> without_memory_{0};        // 1 if routine_without_memory_ was decided
+  std::atomic<int> without_memory_{0};        // state of next_: unasked, asking or asked
   Found next_{};
 };
 

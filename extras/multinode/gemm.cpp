@@ -116,7 +116,7 @@ DistributedGemm::Impl::Impl(void* communicator, const ProcessGrid& shape, const 
     : Impl(communicator, shape, opened, rank_of_caller(opened, communicator)) {}
 
 DistributedGemm::Impl::~Impl() {
-  // A destructor cannot report. The stream that the handle was last set to is not touched any more.
+  // A destructor cannot report. The stream that the handle last used is not touched any more.
   try {
     const Gpu::Current current(gpu);
     wait();

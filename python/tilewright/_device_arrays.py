@@ -156,7 +156,8 @@ class CudaInterfaceKind(_SeenKind):
 
 
 class DlpackDeviceKind(_SeenKind):
-    """Arrays known by DLPack alone. Work is queued on the default stream, on which the array's maker has synchronised."""
+    """Arrays known by DLPack alone. Work is queued on the default stream; the array's maker was asked to make it wait
+    for the maker's work."""
 
     name = "dlpack_device"
 

@@ -45,7 +45,7 @@ HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem&
   const double es = double(size_bytes(p.dtype)), m = double(p.m), n = double(p.n), k = double(p.k);
   HybridBound bound;
   if (p.layout != Layout::single) return batch_bound(machine, p, gpus);
-  // A crosses every link once if GPUs cannot pass it on, and one link if they can.
+  // Every link carries all of A if GPUs cannot pass it on, and a share of it if they can.
   const double c = m * n * es / gpus, b = k * n * es / gpus;
   const double a = m * k * es / (gpus > 1 && machine.reaches(1, 0) ? gpus : 1);
   const double in = transfer_s(machine, TimedWork::to_device, a + b + (p.beta != Scalar::zero ? c : 0));
