@@ -11,14 +11,14 @@ build_from_nothing(tilewright_blas)
 target_link_libraries(tilewright_blas PRIVATE tilewright fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX
                       ${CMAKE_DL_LIBS})
 if(LIBRARY_KIND STREQUAL SHARED)
-  # Of what libtilewright hides: a copy of its own.
+  # libtilewright hides these sources, so this library has a copy of its own.
   foreach(source env local_rank new_file output_place problem problem_text quantity record_log
                  input/failure input/json_text input/printable host/fork_gate host/stack host/tell)
     target_sources(tilewright_blas PRIVATE src/core/${source}.cpp)
   endforeach()
 endif()
 
-# The names, from the one list of them.
+# The exported names are made from the one list of them.
 set(BLAS_MAP ${PROJECT_BINARY_DIR}/tilewright_blas.map)
 add_custom_command(OUTPUT ${BLAS_MAP}
   COMMAND ${CMAKE_CXX_COMPILER} -E -P -x c++ -I ${PROJECT_SOURCE_DIR}/doors ${PROJECT_SOURCE_DIR}/cmake/tilewright_blas.map.in

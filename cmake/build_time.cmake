@@ -1,6 +1,7 @@
-# What halves a build from nothing. The headers that most files read first are compiled once per target, and the files
-# of a target are compiled several at a time, so that what they share is read and instantiated once. A compiler cache
-# keeps neither well, and serves those who change one file at a time: it is one or the other.
+# These settings halve the time of a build from scratch. The headers that most files include first are precompiled
+# once per target, and the files of a target are compiled several at a time, so that shared headers are read and
+# instantiated once. A compiler cache handles neither well, and helps those who change one file at a time: it is one
+# or the other.
 option(TILEWRIGHT_FROM_NOTHING "Precompile headers and join files where no compiler cache is used" ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(TILEWRIGHT_FROM_NOTHING OFF)
@@ -9,8 +10,8 @@ set(COMMON_HEADERS <fmt/format.h> ${PROJECT_SOURCE_DIR}/src/core/json.hpp <algor
     <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <tuple> <unordered_map> <vector>)
 set(JOINED_FILES 8)
 
-# build_from_nothing(TARGET [HEADER...]): with the common headers and these. Targets compiled with other options than
-# TARGET cannot share them.
+# build_from_nothing(TARGET [HEADER...]): precompiles the common headers and these. Targets compiled with other
+# options than TARGET cannot share them.
 function(build_from_nothing target)
   if(TILEWRIGHT_FROM_NOTHING)
     target_precompile_headers(${target} PRIVATE ${COMMON_HEADERS} ${ARGN})
@@ -18,7 +19,7 @@ function(build_from_nothing target)
   endif()
 endfunction()
 
-# build_as(TARGET OTHER): from nothing as well, with the headers that OTHER has precompiled, whose options it must have.
+# build_as(TARGET OTHER): the same, with the precompiled headers of OTHER, whose options TARGET must have.
 function(build_as target other)
   if(TILEWRIGHT_FROM_NOTHING)
     precompiled_as(${target} ${other})
@@ -29,19 +30,20 @@ endfunction()
 function(join_files target)
   if(TILEWRIGHT_FROM_NOTHING)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${JOINED_FILES})
-    # What joining brings about by itself: a file's own names are seen by those after it, and seem to come from a header.
+    # Joining files causes these warnings by itself: later files see a file's own names, which seem to come from a
+    # header.
     target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
-# precompiled_as(TARGET OTHER): what OTHER has.
+# precompiled_as(TARGET OTHER): reuses the precompiled headers of OTHER.
 function(precompiled_as target other)
   if(TILEWRIGHT_FROM_NOTHING)
     target_precompile_headers(${target} REUSE_FROM ${other})
   endif()
 endfunction()
 
-# optimised_less(TARGET): in builds that are made to be tested, what is waited for by nobody.
+# optimised_less(TARGET): in builds for tests, optimises code less if no test waits for it.
 function(optimised_less target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()

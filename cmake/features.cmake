@@ -1,8 +1,8 @@
-# Optional parts of a build. Each is an option ON, OFF or AUTO; AUTO takes the part if it is found and a probe compiles with
-# it, and a part that is left out is named with the reason at the end of configuring. Probes run in every configuration and
-# are never cached, so a part that was removed, or repaired, is noticed.
+# The optional parts of a build. Each is an option ON, OFF or AUTO; AUTO takes the part if it is found and a probe
+# compiles with it, and a part that is left out is named with the reason at the end of configuring. Probes run in
+# every configuration and are never cached, so a part that was removed, or repaired, is noticed.
 
-# Forget what an earlier configuration found at paths that are gone: find_*() would keep them for ever.
+# Forgets results of an earlier configuration at paths that are gone: find_*() would keep them for ever.
 if(PROJECT_IS_TOP_LEVEL)
   get_cmake_property(CACHED CACHE_VARIABLES)
   foreach(name ${CACHED})
@@ -17,7 +17,7 @@ endif()
 function(feature name default help)
   get_property(type CACHE ${name} PROPERTY TYPE)
   if(type STREQUAL BOOL AND ${name})
-    unset(${name} CACHE)  # kept from a version where ON was the default and asked for nothing
+    unset(${name} CACHE)  # remains from a version in which ON was the default and required nothing
   endif()
   set(${name} ${default} CACHE STRING "${help}: ON, OFF, or AUTO (where it is found)")
   set_property(CACHE ${name} PROPERTY STRINGS AUTO ON OFF)
@@ -32,8 +32,8 @@ function(feature name default help)
   set(${name} ${value} PARENT_SCOPE)
 endfunction()
 
-# decide(VARIABLE NAME MISSING): sets VARIABLE to ON unless the option NAME is OFF or MISSING, the reason why the part cannot
-# be used, is not empty; VARIABLE_WHY_NOT says which. An option that is ON fails here with that reason.
+# decide(VARIABLE NAME MISSING): sets VARIABLE to ON unless the option NAME is OFF or MISSING, the reason why the part
+# cannot be used, is not empty; VARIABLE_WHY_NOT holds the reason. An option that is ON fails here with that reason.
 function(decide variable name missing)
   set(used ON)
   set(why "")
@@ -51,8 +51,8 @@ function(decide variable name missing)
   set(${variable}_WHY_NOT "${why}" PARENT_SCOPE)
 endfunction()
 
-# probe(VARIABLE SOURCE ARGUMENT...): gives SOURCE and the arguments to the compiler; VARIABLE is empty if it succeeds, and
-# else the first error.
+# probe(VARIABLE SOURCE ARGUMENT...): gives SOURCE and the arguments to the compiler; VARIABLE is empty if it
+# succeeds, and the first error otherwise.
 function(probe variable source)
   set(folder ${PROJECT_BINARY_DIR}/probes)
   file(WRITE ${folder}/probe.cpp "${source}\n")
@@ -76,12 +76,12 @@ function(probe variable source)
       set(reason "it ends with status '${failed}'")
     endif()
     string(REGEX REPLACE "^.*(fatal error|error): (#error )?" "" reason "${reason}")
-    string(REGEX REPLACE "[\"\\;$]" "" reason "${reason}")  # it becomes a text of the program's
+    string(REGEX REPLACE "[\"\\;$]" "" reason "${reason}")  # it becomes a string literal of the program
   endif()
   set(${variable} "${reason}" PARENT_SCOPE)
 endfunction()
 
-# probe_headers(VARIABLE FOLDERS HEADER...): whether the headers, and all that they include, are there.
+# probe_headers(VARIABLE FOLDERS HEADER...): checks that the headers, and all that they include, are present.
 function(probe_headers variable folders)
   list(TRANSFORM ARGN REPLACE "(.+)" "#include <\\1>")
   list(JOIN ARGN "\n" source)
@@ -103,7 +103,7 @@ function(report part used detail)
   set_property(GLOBAL APPEND_STRING PROPERTY TILEWRIGHT_SUMMARY "--   ${line}\n")
 endfunction()
 
-# part_report(PART VARIABLE DETAIL): that of a part that was decided on.
+# part_report(PART VARIABLE DETAIL): a line for a part that decide() decided.
 function(part_report part variable detail)
   if(${variable})
     report("${part}" ON "${detail}")
@@ -112,7 +112,7 @@ function(part_report part variable detail)
   endif()
 endfunction()
 
-# A compiler cache: the user's own launcher, or ccache where it works.
+# Use a compiler cache: the user's own launcher, or ccache if it works.
 feature(TILEWRIGHT_CCACHE AUTO "Compile through ccache")
 set(CCACHE_MISSING "")
 if(CMAKE_CXX_COMPILER_LAUNCHER AND TILEWRIGHT_CCACHE STREQUAL AUTO)
@@ -136,8 +136,8 @@ if(HAS_CCACHE)
 endif()
 part_report("compiler cache" HAS_CCACHE "${CCACHE}")
 
-# The GPU sources need the toolkit's headers and nothing else of it: driver and compiler are opened at run time. nvrtc.h comes
-# with a toolkit only; cuda.h also lies in folders of drivers.
+# The GPU sources need only the toolkit's headers: driver and compiler are opened at run time. nvrtc.h comes with a
+# toolkit only; cuda.h also lies in folders of drivers.
 feature(TILEWRIGHT_GPU AUTO "Include the GPU sources")
 set(CUDA_MISSING "")
 if(NOT TILEWRIGHT_GPU STREQUAL OFF)

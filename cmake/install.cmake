@@ -8,8 +8,8 @@ file(RELATIVE_PATH BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_
 file(RELATIVE_PATH PKGCONFIG_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" PKGCONFIG_TO_PREFIX "${PKGCONFIG_TO_PREFIX}")
 
-# install_library(TARGET COMPONENT NAMELINK): with the targets of its own in the CMake package, which are left out where the
-# component is not installed. NAMELINK is the component of lib*.so.
+# install_library(TARGET COMPONENT NAMELINK): installs a library with a set of targets of its own in the CMake
+# package, which is left out if the component is not installed. NAMELINK is the component of lib*.so.
 function(install_library target component namelink)
   install(TARGETS ${target} EXPORT ${target}-targets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${namelink}
@@ -19,7 +19,7 @@ endfunction()
 set_target_properties(tilewright tilewright_tune tilewright_blas PROPERTIES INSTALL_RPATH "$ORIGIN")
 install_library(tilewright runtime development)
 install_library(tilewright_tune tune tune)
-# These are preloaded by the name of the link.
+# These libraries are preloaded by the name of the link.
 install_library(tilewright_blas blas blas)
 if(HAS_MULTINODE)
   install_library(tilewright_scalapack scalapack scalapack)
@@ -43,10 +43,10 @@ if(HAS_GPU)
           FILES_MATCHING PATTERN *.cuh PATTERN *config.hpp)
 endif()
 
-# The pages that `tilewright` alone names, with the examples and licences that they link to. The licences are with the
-# libraries in any case.
+# Install the pages that `tilewright` alone names, with the examples and licences that they link to. The licences are
+# always installed with the libraries.
 set(STAGED_DOCS ${PROJECT_BINARY_DIR}/installed_docs)
-# Two installations at once would stage over one another.
+# Two concurrent installations would overwrite each other's staged files.
 install(CODE "file(LOCK \"${STAGED_DOCS}.lock\" GUARD PROCESS TIMEOUT 300)
 execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\" \"-DOUTPUT=${STAGED_DOCS}\"
   \"-DDOCS=${CMAKE_INSTALL_FULL_DOCDIR}\" \"-DINCLUDE=${CMAKE_INSTALL_FULL_INCLUDEDIR}\" \"-DDATA=${CMAKE_INSTALL_FULL_DATADIR}\"
@@ -59,7 +59,7 @@ install(DIRECTORY ${STAGED_DOCS}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT 
 install(DIRECTORY ${STAGED_DOCS}/licences DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(FILES ${STAGED_DOCS}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
-# What a program needs to link a static library; a shared one keeps its parts to itself.
+# A program needs these to link a static library; a shared one keeps its parts private.
 set(STATIC_DEPENDENCIES "")
 set(STATIC_REQUIRES "")
 set(STATIC_LIBS "")
@@ -99,7 +99,7 @@ foreach(package tilewright tilewright-tune tilewright-blas)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
 
-# `cpack` makes one archive of it; -G DEB and others are the caller's choice.
+# `cpack` makes one archive of the tree; -G DEB and others are the caller's choice.
 if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_GENERATOR TGZ)
   set(CPACK_PACKAGE_CONTACT "tilewright authors")

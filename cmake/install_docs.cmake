@@ -1,14 +1,14 @@
-# Runs in `cmake --install`: stages the pages under OUTPUT in the shape of the sources, so that links between them hold, and
-# rewrites the others. Links to headers and wisdom lead to where those are installed; links to what is not installed
-# (results, sources, scripts) become text that names the file. Needs SOURCE, OUTPUT, DOCS (the installed folder of the pages), INCLUDE and
-# DATA.
+# Runs in `cmake --install`: stages the pages under OUTPUT in the folders of the sources, so that links between them
+# hold, and rewrites the other links. Links to headers and wisdom lead to the installed files; links to files that are
+# not installed (results, sources, scripts) become text that names the file. Needs SOURCE, OUTPUT, DOCS (the installed
+# folder of the pages), INCLUDE and DATA.
 file(REMOVE_RECURSE ${OUTPUT})
 file(COPY ${SOURCE}/README.md ${SOURCE}/LICENSE ${SOURCE}/licences DESTINATION ${OUTPUT})
 file(COPY ${SOURCE}/docs DESTINATION ${OUTPUT} FILES_MATCHING PATTERN *.md PATTERN *.svg)
 file(COPY ${SOURCE}/examples DESTINATION ${OUTPUT} FILES_MATCHING PATTERN *.cpp PATTERN *.c)
 file(COPY ${SOURCE}/python/examples DESTINATION ${OUTPUT}/python FILES_MATCHING PATTERN *.py)
 
-# installed_link(VARIABLE PAGE LINK): LINK as an installed page must have it; empty if it leads nowhere.
+# installed_link(VARIABLE PAGE LINK): LINK in the form for an installed page; empty if it leads nowhere.
 function(installed_link variable page link)
   if(link MATCHES "^(#|[a-z]+:)")
     set(${variable} "${link}" PARENT_SCOPE)
@@ -33,7 +33,7 @@ function(installed_link variable page link)
 endfunction()
 
 file(GLOB_RECURSE PAGES RELATIVE ${OUTPUT} ${OUTPUT}/*.md)
-string(ASCII 1 OPEN)  # brackets and semicolons mean something in lists
+string(ASCII 1 OPEN)  # brackets and semicolons have a meaning in lists
 string(ASCII 2 CLOSE)
 string(ASCII 3 SEMICOLON)
 foreach(page ${PAGES})

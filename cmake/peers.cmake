@@ -1,6 +1,6 @@
-# The peers that can only be reached at compile time: Eigen (headers) and LIBXSMM (Debian ships a static library only). Peers
-# with a shared library (OpenBLAS, MKL) are opened at run time and need nothing here. Of a peer that is left out `bench` says
-# the reason that configuring found.
+# The peers that can only be reached at compile time: Eigen (headers) and LIBXSMM (Debian ships a static library
+# only). Peers with a shared library (OpenBLAS, MKL) are opened at run time and need nothing here. For a peer that is
+# left out, `bench` prints the reason that configuring found.
 add_library(tilewright_peers INTERFACE)
 feature(TILEWRIGHT_PEER_EIGEN ON "Compile Eigen as a peer of bench, which takes minutes")
 decide(HAS_PEER_EIGEN TILEWRIGHT_PEER_EIGEN "")
@@ -11,7 +11,7 @@ if(NOT TILEWRIGHT_PEER_LIBXSMM STREQUAL OFF)
   find_library(LIBXSMM_LIBRARY NAMES libxsmm.a)
   find_library(LIBXSMM_NOBLAS_LIBRARY NAMES libxsmmnoblas.a)
   if(LIBXSMM_INCLUDE_DIR AND LIBXSMM_LIBRARY AND LIBXSMM_NOBLAS_LIBRARY)
-    # Names that 2.0 and later no longer have are among these.
+    # Some of these names no longer exist in 2.0 and later.
     probe(LIBXSMM_MISSING "#include <libxsmm.h>
 int main() {
   void* used[] = {(void*)libxsmm_init, (void*)libxsmm_dmmdispatch, (void*)libxsmm_mmbatch, (void*)libxsmm_dispatch_pgemm};

@@ -1,5 +1,5 @@
-# What every build needs. A part that is missing or only half installed ends the configuration with its name, and not the
-# compilation minutes later.
+# The requirements of every build. If a part is missing or only half installed, the configuration fails with its name,
+# and not the compilation minutes later.
 foreach(part fmt nlohmann_json spdlog OpenMP Threads SQLite3 ZLIB PkgConfig)
   find_package(${part} REQUIRED)
 endforeach()
@@ -16,7 +16,8 @@ foreach(part hwloc libhwy nettle)
   list(APPEND REQUIRED_FOLDERS ${${name}_INCLUDE_DIRS})
   list(APPEND REQUIRED_LIBRARIES ${${name}_LDFLAGS})
 endforeach()
-# Least squares of the models that calibration fits. Headers only: nothing of it is needed to run.
+# Eigen solves the least squares of the models that calibration fits. It has headers only: nothing of it is needed at
+# run time.
 find_path(EIGEN_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3)
 if(NOT EIGEN_INCLUDE_DIR)
   message(FATAL_ERROR "Eigen was not found (Eigen/Core): install libeigen3-dev")

@@ -1,5 +1,5 @@
-# Which files make up which library: room by room, a family at a time. What needs the toolkit's headers (driver and
-# run-time compiler are opened at run time) is named as such, and left out where there are none.
+# Lists the files of each library, one room after the other and one family at a time. Files that need the toolkit's
+# headers (driver and run-time compiler are opened at run time) are listed separately, and left out without them.
 
 # sources_of(VARIABLE FOLDER ROOM...): the .cpp files that lie directly in these rooms of a folder of the tree.
 function(sources_of variable folder)
@@ -19,13 +19,13 @@ function(without variable folder)
   set(${variable} ${left} PARENT_SCOPE)
 endfunction()
 
-# The library that programs call.
+# The sources of the library that programs call.
 sources_of(TILEWRIGHT_SOURCES src core core/host core/input core/product device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
            wisdom plan gemm gemm/run gemm/cpu_small gemm/sums gemm/device gemm/hybrid gemm/hybrid/split gemm/hybrid/stream lu)
 sources_of(DOOR_SOURCES doors c cpp)
-without(DOOR_SOURCES doors c/c_tune.cpp)  # of the tuner's library
+without(DOOR_SOURCES doors c/c_tune.cpp)  # belongs to the tuner's library
 list(APPEND TILEWRIGHT_SOURCES ${DOOR_SOURCES})
-# What several processes do together.
+# The sources for work on several processes.
 if(HAS_MULTINODE)
   sources_of(MULTINODE_SOURCES extras multinode)
   if(NOT HAS_GPU)
@@ -34,16 +34,16 @@ if(HAS_MULTINODE)
   list(APPEND TILEWRIGHT_SOURCES ${MULTINODE_SOURCES})
 endif()
 sources_of(GPU_SOURCES src device/gpu kernel/scale kernel/lu_panel kernel/lu_rows lu/device)
-# Of rooms that every build has: loading and launching.
+# GPU files in rooms that every build has: loading and launching.
 set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_small/total.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
     gemm/device/conversion.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/device/reduce.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/cublas.cpp
     gemm/hybrid/machine_gpus.cpp gemm/run/device.cpp gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
 
-# The learning half: measuring and tuning.
+# The sources of the tuner's library: measuring and tuning.
 sources_of(MEASURE_SOURCES src measure tune tune/calibrate tune/family tune/lu tune/strategy)
 sources_of(GPU_MEASURE_SOURCES src measure/gpu tune/gpu kernel/probe)
 set(GPU_TUNE_FILES tune/family/gemm_small.cpp tune/family/gemm_large.cpp tune/calibrate/gpu_experiments.cpp)
-# What a recorded sweep says; benches of every family, with the peers (tools/bench/peers) beside ours.
+# The analysis of recorded sweeps, and the benches of every family with their peers (tools/bench/peers).
 sources_of(ANALYZE_SOURCES tools analyze)
 sources_of(BENCH_SOURCES tools bench bench/lu)
 sources_of(GPU_BENCH_SOURCES tools bench/gpu)

@@ -1,5 +1,5 @@
-# What the Python package is built from: an interpreter with its headers, nanobind and NumPy. PYTHON_MISSING says what is
-# not there or does not work.
+# The requirements of the Python package: an interpreter with its headers, nanobind and NumPy. PYTHON_MISSING names
+# the part that is missing or does not work.
 set(PYTHON_VENV ${PROJECT_SOURCE_DIR}/build/venv/bin/python)  # scripts/python_venv
 if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PYTHON_VENV})
   set(Python_EXECUTABLE ${PYTHON_VENV})
@@ -20,7 +20,7 @@ list(GET FOUND 0 NANOBIND_FOLDER)
 list(GET FOUND 1 NUMPY_INCLUDE)
 list(GET FOUND 2 NANOBIND_VERSION)
 list(GET FOUND 3 NUMPY_VERSION)
-if(NANOBIND_VERSION VERSION_LESS 3.0 OR NUMPY_VERSION VERSION_LESS 2.0)  # as pyproject.toml has them
+if(NANOBIND_VERSION VERSION_LESS 3.0 OR NUMPY_VERSION VERSION_LESS 2.0)  # the versions in pyproject.toml
   set(PYTHON_MISSING "${Python_EXECUTABLE} has nanobind ${NANOBIND_VERSION} and NumPy ${NUMPY_VERSION} (3.0 and 2.0 or newer are needed)")
   return()
 endif()

@@ -21,13 +21,14 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 SERVED = re.compile(r"tilewright: (\d+) of (\d+) calls, ([\d.]+) % of (\S+) flops .* were served here")
-# Lines that tell what was preloaded, the day, an address, how long something took (R's system.time, times of gretl, FreeFem++ and SuiteSparse),
-# how many allocations there were (FreeFem++ counts those of libraries), or whether a block of memory had room to grow in its place, which
-# what else is loaded decides (UMFPACK's costly reallocations).
+# Lines to ignore: they report what was preloaded, the day, an address, a duration (R's system.time, times of gretl,
+# FreeFem++ and SuiteSparse), the number of allocations (FreeFem++ counts those of libraries), or whether a block of
+# memory could grow in place, which depends on the other loaded libraries (UMFPACK's costly reallocations).
 OWN = re.compile(r"libtilewright_blas|TILEWRIGHT_|LD_PRELOAD|libblas\.so|^Current session: |^times: |CPU time|0x[0-9a-f]{6,}|wall ?clock|cputime|"
                  r"ordering time|\d seconds$|^ +time: |^ *costly .*reallocations: |We forget of deleting|CodeAlloc|^ *(\d+\.\d{3} +){2}\d+\.\d{3} *$")
-ROUNDING, NOTHING = 1e-6, 1e-9  # relative difference that is rounding; both numbers below NOTHING are rounding errors themselves
-OTHER_CORES = ("Prescott", "Sandybridge", "Haswell")  # whose kernels of OpenBLAS round otherwise
+# A relative difference up to ROUNDING counts as rounding; numbers below NOTHING are rounding errors themselves.
+ROUNDING, NOTHING = 1e-6, 1e-9
+OTHER_CORES = ("Prescott", "Sandybridge", "Haswell")  # OpenBLAS's kernels for these round differently
 
 
 class Texts:
@@ -62,7 +63,8 @@ class Texts:
                 yield from ((a + i, before[a + i], after[c + i]) for i in range(b - a))
             else:
                 yield from ((i, before[i], None) for i in range(a, b))
-                yield from ((None, after[i], None) for i in range(c + b - a, d))  # beyond those in their place
+                # These lines are in addition to those in their place.
+                yield from ((None, after[i], None) for i in range(c + b - a, d))
 
     @classmethod
     def compare(cls, plain, again, preloaded):
@@ -71,7 +73,7 @@ class Texts:
         steady, unsteady_more = set(), False
         for i, line, other in cls.pairs(plain, again):
             if i is None:
-                unsteady_more = True  # one of two runs without the library says more than the other
+                unsteady_more = True  # one of two runs without the library prints more than the other
             elif line == other:
                 steady.add(i)
         same, rounded, worst, different = 0, 0, 0.0, []
@@ -110,7 +112,7 @@ class Runner:
         environment = {**os.environ, "XDG_DATA_HOME": str(self.folder / "none"), "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", **variables}
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
             environment.setdefault(name, "1")
-        preload = "" if mode == "off" else str(self.library)  # programs print which variables there are
+        preload = "" if mode == "off" else str(self.library)  # programs print the variables that are set
         environment |= {"LD_PRELOAD": preload, "TILEWRIGHT_BLAS": mode, "TILEWRIGHT_VERBOSE": "1", "TILEWRIGHT_NOTICES": "off"}
         folder.mkdir(parents=True, exist_ok=True)
         texts, errors, codes, began = [], [], [], time.monotonic()
@@ -133,7 +135,7 @@ class Runner:
                 "flops": sum(float(one[3]) for one in found), "flops_served": sum(float(one[2]) / 100 * float(one[3]) for one in found)}
 
     def unsteady(self, command, folder, plain, again):
-        """Whether rounding decides what a command prints: its lines differ where OpenBLAS takes the kernels of another processor."""
+        """True if a command's output depends on rounding: its lines differ if OpenBLAS uses the kernels of another processor."""
         others = (self.run("off", [command], folder, OPENBLAS_CORETYPE=core)[0][0] for core in OTHER_CORES)
         return any(Texts.compare(plain, again, other)["lines_different"] for other in others)
 
@@ -171,7 +173,7 @@ class Runner:
                          "seconds": took}
 
 
-# Each part: (name, version, rows) for what can run here; a string says what is missing.
+# Each part has (name, version, rows) for the programs that can run here; a string names what is missing.
 
 def r_parts(runner, _):
     if not shutil.which("Rscript"):
@@ -243,18 +245,18 @@ def freefem_parts(runner, _):
     program = shutil.which("FreeFem++")
     root = pathlib.Path(program).parents[1] if program else pathlib.Path("/usr")
     scripts = [script for folder in ("tutorial", "eigen") for script in sorted((root / "share/doc/freefem++/examples" / folder).glob("*.edp"))
-               if script.stem not in ("all", "regtests", "forall", "exception")]  # which run or break off the others
+               if script.stem not in ("all", "regtests", "forall", "exception")]  # these run or stop the others
     if not program or not scripts:
         yield "FreeFem++ with its examples is not there"
         return
     version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "freefem++"], capture_output=True, text=True, check=False).stdout
     folder = runner.folder / "freefem_sources"
-    shutil.copytree(root / "share/doc/freefem++/examples", folder, dirs_exist_ok=True)  # they write beside themselves
+    shutil.copytree(root / "share/doc/freefem++/examples", folder, dirs_exist_ok=True)  # they write into their own folder
     commands = [[program, "-nw", "-ne", "-v", "1", folder / script.parent.name / script.name] for script in scripts]
     yield "FreeFem++'s tutorial and eigenvalues", f"FreeFem++ {version}", runner.text("freefem", commands, adaptive=True)
 
 
-# Of wheels, those of their tests that multiply, factor and solve; what `scripts/blas_check wheels` runs is not here.
+# Tests in wheels that multiply, factor and solve; those of `scripts/blas_check wheels` are not run here.
 SUITES = {
     "numpy": ["numpy.linalg"],
     "statsmodels": ["statsmodels.regression.tests.test_regression", "statsmodels.regression.tests.test_theil"],
@@ -309,7 +311,7 @@ def source_of(runner, package):
 
 
 def compiled(program, sources, *flags):
-    """Whether the program is there: compiled, unless it was before."""
+    """True if the program exists; compiles it unless it was compiled before."""
     compiler = {".c": "gcc", ".cpp": "g++", ".f": "gfortran"}[sources[0].suffix]
     return program.exists() or subprocess.run([compiler, "-w", *sources, "-o", program, *flags], check=False).returncode == 0
 
@@ -329,7 +331,7 @@ def grids(folder):
 
 
 def umfpack_commands(demo, matrices):
-    """What UMFPACK's own Makefile runs, each solution's end after it, and the grid with each strategy."""
+    """Returns the runs of UMFPACK's own Makefile, the end of each solution after it, and the grid with each strategy."""
     solved = f"{demo}/umf4 %s && tail -n 200 tmp/x"
     read = [("_nozeros", "can_24.psa", ""), ("_nozeros", "west0067.rua", ""), ("_nozeros", "fs_183_6.rua", ""), ("", "fs_183_6.rua", ""),
             ("", "arc130.rua", ""), ("_nozeros", "arc130.rua", ""), ("_nozeros", "arc130.rua", "a 1e-6")]
@@ -379,7 +381,7 @@ def armadillo_parts(runner, _):
 
     def read(lines):
         try:
-            found = xml.etree.ElementTree.fromstring("\n".join(lines[1:]))  # below the version
+            found = xml.etree.ElementTree.fromstring("\n".join(lines[1:]))  # the first line is the version
         except xml.etree.ElementTree.ParseError:
             return 0, {"it ended early"}
         fine = {case.get("name"): case.find("failure") is None and case.find("error") is None for case in found.iter("testcase")}

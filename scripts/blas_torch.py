@@ -12,7 +12,7 @@ import numpy
 import torch
 from torch import nn
 
-sys.modules["expecttest"] = types.SimpleNamespace(TestCase=unittest.TestCase, ACCEPT=False)  # which Debian lacks and nothing here calls
+sys.modules["expecttest"] = types.SimpleNamespace(TestCase=unittest.TestCase, ACCEPT=False)  # Debian lacks it and no test here calls it
 from torch.testing._internal.common_methods_invocations import op_db
 
 OPERATIONS = re.compile(r"linalg\..*|(add|addb|badd)?(mm|mv|bmm)|addr|v?dot|inner|outer|matmul|__rmatmul__|einsum|tensordot|kron|cdist|"
@@ -28,8 +28,8 @@ def tensors(found):
 
 
 def sums(found):
-    """Of each tensor the sum of absolute values, and its share that is left where each value is turned by its place, which tells signs
-    and places; as many digits as the type is sure of, and no rounding errors."""
+    """Returns for each tensor the sum of absolute values, and the share of it that remains if each value
+    is scaled by a cosine of its place, which shows signs and places; as many digits as the type is sure of, and no rounding errors."""
     digits, most = (8, 12) if any(one.dtype in DOUBLE for one in found) else (2, 5)
     said = []
     for one in found:
@@ -70,7 +70,7 @@ def sized(n, dtype):
 
 
 class Last(nn.Module):
-    """Of a layer that also gives its state, what is put out."""
+    """Returns the output of a layer that also returns its state."""
 
     def __init__(self, layer):
         super().__init__()

@@ -14,14 +14,14 @@ FILE_LINES = 500
 FUNCTION_LINES = 60
 KERNEL_LINES = 150  # a GPU stencil, with named phases
 FOLDER_FILES = 40
-# What the rebuild has not reached yet: folders, and stems of a circle. Nothing may be added here.
+# Folders that the rules do not cover yet, and stems in a cycle. Nothing may be added here.
 NOT_YET = set()
 
-# For each folder: the prefixes of quoted includes it may use. A folder may always include itself.
+# For each folder: the prefixes of quoted includes that it may use. A folder may always include itself.
 WORDS = ("tilewright/types.hpp", "tilewright/problem.hpp")  # the public headers that the lower half is written in
 ALLOWED = {
     "src/core": WORDS,
-    "src/device": WORDS + ("tilewright/allocate.hpp", "core/"),  # device places the memory that header hands out
+    "src/device": WORDS + ("tilewright/allocate.hpp", "core/"),  # device places the memory that the header allocates
     "src/kernel": WORDS + ("tilewright/layout.hpp", "core/", "device/"),  # kernel implements the conversions
     "src/wisdom": WORDS + ("core/", "kernel/*/config.hpp"),
     "src/measure": ("tilewright/", "core/", "device/"),
@@ -41,10 +41,10 @@ ALLOWED = {
     "extras": ("",),
     "tests": ("",),
 }
-# Folders that "" above stands for and that no part of the library may include from.
+# Folders that "" above includes, but that no part of the library may include from.
 ROOTS = ("src", "doors", "tools", "extras/multinode", "experiments", "include")
 
-# Headers of other makers and the only places that may name them.
+# Headers of other projects and the only places that may include them.
 VENDORS = [
     (r"(cuda|cu(blas|solver|pti|rand)|nvrtc|nvml|nvJitLink).*", ("src/device",)),
     (r"hwloc.*|cpuid\.h|sched\.h|numa\.h", ("src/device",)),
@@ -60,7 +60,7 @@ VENDORS = [
 ]
 FOLDERS = {folder.name for top in ROOTS for folder in (ROOT / top).iterdir() if folder.is_dir()}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-# Tests may ask the machine directly, to check what src/device says of it.
+# Tests may query the machine directly, to check the results of src/device.
 VENDOR_FREE = ("tests",)
 
 
@@ -125,7 +125,7 @@ def functions(source):
             begin = position + 1
 
 
-# What a library must not do to its host, where programs call it, and the files that may (docs/security.md).
+# Calls that a library must not make in its host's process, and the files that may make them (docs/security.md).
 GUESTS = ("src", "doors", "extras", "python")
 MANNERS = [
     (r"(?<!secure_)\bgetenv\s*\(", (), "a set-user-ID program's environment is its caller's: secure_getenv"),
@@ -165,7 +165,7 @@ def stem_of(path):
 
 
 def includes_of(path, lines, known):
-    """The stems of ours that a file includes by quotes: from a folder of ROOTS, or from the file's own."""
+    """Returns the project's stems that a file includes by quotes: from a folder of ROOTS, or from the file's own."""
     for line in lines:
         found = INCLUDE.match(line)
         if not found or found[1] != '"':

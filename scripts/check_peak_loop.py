@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-LEAST_PRODUCTS = 8  # of a loop of ours: 4 cycles of latency times 2 units
+LEAST_PRODUCTS = 8  # accumulators of the project's loop: 4 cycles of latency times 2 units
 BESIDE = 3  # the loop's own count, comparison and jump
 PRODUCT = re.compile(r"v?(f?n?madd|fmadd|mul)\w*$|vfmadd\w+$")
 SUM = re.compile(r"v?add[sp][sd]$")
@@ -52,7 +52,7 @@ def fault_of(loop):
     names = [text.split()[0] for text in loop]
     products = sum(bool(PRODUCT.match(name)) for name in names)
     if products < LEAST_PRODUCTS:
-        return None, products  # none of ours: a copy of the result
+        return None, products  # not an instruction of the loop: a copy of the result
     fused = any("fma" in name for name in names)
     memory = [text for text in loop if "(%" in text and not text.startswith("lea")]
     if memory:
@@ -70,7 +70,7 @@ def main():
     for name, body in functions_of(sys.argv[1]).items():
         target = re.search(r"N_(\w+)::", name)[1]
         if target == "SCALAR":
-            continue  # for compilers that have no vectors
+            continue  # for compilers without vectors
         for loop in loops_of(body):
             fault, products = fault_of(loop)
             if products >= LEAST_PRODUCTS:

@@ -16,8 +16,8 @@ import json
 import math
 import sys
 
-WORD = 8  # bytes of f64, the type of all of this
-USUAL_NETWORK = {"latency_s": 2e-6, "bytes_per_s": 20e9}  # of a current cluster, to be replaced by what was measured
+WORD = 8  # bytes of f64, the type of all matrices here
+USUAL_NETWORK = {"latency_s": 2e-6, "bytes_per_s": 20e9}  # of a current cluster, to be replaced by measured values
 BLOCKS = (64, 128, 192, 256, 384, 512, 768, 1024)
 
 
@@ -39,7 +39,7 @@ def product(t, m, n, k):
 
 
 class Rank:
-    """What one rank computes with: the CPU's fitted product and, with gpu, a GPU's product and pageable transfers."""
+    """The speed of one rank: the CPU's fitted product and, with gpu, a GPU's product and pageable transfers."""
 
     def __init__(self, rows, gpu=False):
         models = {(r["model"], r.get("dtype")): r["coefficients"] for r in rows if "model" in r}
@@ -51,7 +51,8 @@ class Rank:
             if ("gemm_device", "f64") not in models or ("transfer", None) not in models:
                 sys.exit("cluster_model: --gpu, but the models have no gemm_device of f64 and no transfer")
             self.device, self.link = models["gemm_device", "f64"], models["transfer", None]
-            # Pageable operands go through pinned rings that threads fill: the slower of copying and moving.
+            # Pageable operands are copied through pinned rings that threads fill: the slower of copying and moving
+            # counts.
             copies = models.get(("host_copy", None), {}).get("copies", [])
             fastest = min((c["s_per_byte"] for c in copies), default=0.0)
             self.per_byte = max(2 * fastest, self.link["to_device"]["s_per_byte"] * self.link["duplex"])
@@ -60,7 +61,7 @@ class Rank:
         host = product(self.host, m, n, k)
         if self.device is None or min(m, n, k) <= 0:
             return host
-        moved = WORD * max(m * n + m * k + k * n, m * n) * self.per_byte  # in; C goes out beside it
+        moved = WORD * max(m * n + m * k + k * n, m * n) * self.per_byte  # A and B come in; C goes out concurrently
         return min(host, max(product(self.device, m, n, k), moved) + self.link["to_device"]["start_s"])
 
     def on_host(self, m, n, k):
@@ -103,16 +104,16 @@ class Cluster:
         return seconds
 
     def panel(self, m, nb):
-        """One process column factors m x nb, the others wait; pivots and, beside several rows, every step's messages."""
+        """One process column factors m x nb, the others wait; pivots and, with several rows, the messages of every step."""
         rows = self.share(m, self.p, nb)
-        if self.p == 1:  # LAPACK, by halves: as products of half the panel
+        if self.p == 1:  # LAPACK's panel by halves counts as products of half the panel
             work = self.rank.on_host(rows, nb / 2, nb)
         else:  # rank-1 updates, at the rate at which the panel passes through memory once each
             work = nb * rows * nb / 2 * WORD * 2 / self.memory_bytes_per_s
             work += nb * (3 * self.tree(WORD * nb, self.p))
         return work + self.tree(4 * nb, self.q)
 
-    memory_bytes_per_s = 1e11  # of a rank's cores together, read and written; --memory
+    memory_bytes_per_s = 1e11  # of all cores of a rank together, reading and writing; --memory
 
     def swap(self, rows, n, nb):
         """`rows` pairs of rows change places across n columns."""
@@ -184,7 +185,7 @@ def scale(a, rank, network):
     base = None
     for ranks in a.nodes:
         n = int(a.n * math.sqrt(ranks)) if a.weak else a.n
-        # A search over all grids of 10,000 ranks is cheap; over all blocks too it is not.
+        # A search over all grids of 10,000 ranks is cheap, but not over all blocks as well.
         seconds, nb, p, q = best(a.routine, rank, network, n, ranks, a.block, a.halves, (a.nb,) if a.nb else (256, 512))
         rate = flops(a.routine, n) / seconds / ranks
         base = base or rate
@@ -192,7 +193,7 @@ def scale(a, rank, network):
 
 
 def check(a, network):
-    """Recorded runs beside what is predicted: with the adapter by halves, else by blocks."""
+    """Compares recorded runs with predictions: with the adapter by halves, else by blocks."""
     rows = rows_of(a.models)
     for run in rows_of(a.runs):
         if run.get("family") != "distributed" or run["routine"] not in ("pdgemm", "pdgetrf"):

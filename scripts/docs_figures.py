@@ -56,7 +56,7 @@ DRAWINGS = {"lines": lines, "bars": bars, "colours": colours}
 
 
 def script_of(root, spec):
-    """What gnuplot is told."""
+    """Returns the script for gnuplot."""
     rows, panels = source(root, spec), spec.get("panels", [{}])
     width, height = spec.get("size", [480, 290])
     script = HEAD.format(name=spec["name"], width=width * min(len(panels), 2), height=height * -(-len(panels) // 2))
@@ -86,5 +86,5 @@ def draw(root, spec, script):
     drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=False)
     if drawn.returncode != 0 or "<svg" not in drawn.stdout:
         raise SystemExit(f"gnuplot (Debian: gnuplot-nox) did not draw {spec['name']}: {drawn.stderr}")
-    svg = re.sub(r"<desc>.*?</desc>\n?", "", drawn.stdout, flags=re.S)  # the version of gnuplot
+    svg = re.sub(r"<desc>.*?</desc>\n?", "", drawn.stdout, flags=re.S)  # contains the version of gnuplot
     (root / "docs" / "figures" / f"{spec['name']}.svg").write_text(svg.rstrip() + "\n" + mark_of(script) + "\n")

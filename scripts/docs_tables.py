@@ -80,7 +80,7 @@ def value_at(row, path):
 
 
 def meets(value, wanted):
-    """Whether a value is what a condition asks for."""
+    """True if a value satisfies a condition."""
     if isinstance(wanted, list):
         return any(meets(value, one) for one in wanted)
     if isinstance(wanted, str):
@@ -247,13 +247,14 @@ def table(root, spec):
         text.append(total_of(spec, columns, lines))
     head = [*([] if spec.get("unnamed") else [spec.get("head", "")]), *(column["head"] for column in columns)]
     dashes = "|" + "---|" * (0 if spec.get("unnamed") else head[0].count(" | ") + 1)
-    for i in range(len(columns)):  # numbers stand to the right
+    for i in range(len(columns)):  # numbers are aligned to the right
         dashes += "---|" if any(line[1][i] and isinstance(line[1][i][1], str) for line in lines) else "--:|"
     return "\n".join(["| " + " | ".join(head) + " |", dashes, *("| " + " | ".join(cells) + " |" for cells in text)])
 
 
 def note(root, spec):
-    """What stands below: the caption, whose values `say` declares, and the files, each of which begins with the command that repeats it."""
+    """Returns the text below: the caption, whose values `say` declares, and the files, each of which begins with the command
+    that repeats it."""
     rows = source(root, spec)
     said = {}
     for name, one in spec.get("say", {}).items():

@@ -24,7 +24,7 @@ RESULT = re.compile(r"results/[a-z0-9-]+/([a-z_]+)-20\d{6}(-[a-z0-9-]+)?\.(jsonl
 NAMED = re.compile(r"\bresults/[a-z0-9-]+/[a-z_]+-20\d{6}[\w-]*\.(?:jsonl|csv)(?:\.gz)?")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
-EXPERIMENTS = {"sweep", "techniques", "same_code"}  # files called by what was done with the families that their rows name
+EXPERIMENTS = {"sweep", "techniques", "same_code"}  # names of files say the experiment; their rows name the families
 PLAIN_BYTES, RESULTS_MIB, TREE_MIB = 64 << 10, 15, 25
 
 

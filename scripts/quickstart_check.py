@@ -9,7 +9,7 @@ import sys
 import numpy
 
 CASES = [
-    # what, shape of A, shape of B, dtype
+    # name, shape of A, shape of B, dtype
     ("100000 problems of 8x8", (100000, 8, 8), (100000, 8, 8), "f8"),
     ("10000 problems of 5x13 times 13x23, single precision", (10000, 5, 13), (10000, 13, 23), "f4"),
     ("1000 complex problems of 16x16", (1000, 16, 16), (1000, 16, 16), "c16"),

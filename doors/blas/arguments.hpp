@@ -1,5 +1,6 @@
-// The arguments of BLAS calls as the library's words: letters and numbers become operations, matrices by rows
-// become their transposes by columns, and what is wrong becomes the number that reference BLAS gives it.
+// Translates the arguments of BLAS calls to the library's terms: letters and numbers become operations,
+// matrices by rows become their transposes by columns, and a bad argument becomes the number that reference
+// BLAS gives it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace tilewright::blas {
 
-// Op, or this where the argument is none.
+// An Op, or this value if the argument names none.
 inline constexpr std::int8_t no_op = -1;
 
 inline std::int8_t op_of_letter(char letter) {
@@ -27,13 +28,13 @@ inline std::int8_t op_of_letter(char letter) {
   }
 }
 
-// Of CBLAS, BBLAS too.
+// These numbers serve CBLAS and BBLAS.
 inline constexpr int row_major = 101, col_major = 102, upper = 121, lower = 122;
 inline std::int8_t op_of_number(int number) {
   return number >= 111 && number <= 113 ? std::int8_t(number - 111) : no_op;
 }
 
-// One product as it was called, by columns. Nothing is checked yet.
+// One product as the caller described it, by columns. Nothing is checked yet.
 template <class T>
 struct GemmArguments {
   std::int8_t op_a, op_b;
@@ -51,14 +52,14 @@ struct GemmArguments {
   std::int64_t b_rows() const { return op_b == std::int8_t(Op::none) ? k : n; }
 };
 
-// C^T = op(B)^T op(A)^T: the same memory by columns.
+// Applies C^T = op(B)^T op(A)^T: the same memory, read by columns.
 template <class T>
 GemmArguments<T> transposed(const GemmArguments<T>& x) {
   return {x.op_b, x.op_a, x.n, x.m, x.k, x.alpha, x.b, x.ldb, x.a, x.lda, x.beta, x.c, x.ldc};
 }
 
-// 0, or the number of the first bad argument of xGEMM. Of a call by rows, `x` is what transposed() made of
-// it.
+// Returns the number of the first bad argument of xGEMM, or 0. For a call by rows, `x` is the result of
+// transposed().
 template <class T>
 int gemm_fault(const GemmArguments<T>& x, bool by_rows = false) {
   const ArgumentNames& names = by_rows ? argument_names_by_rows : argument_names;
@@ -70,8 +71,8 @@ double flops_of(const GemmArguments<T>& x) {
   return (is_complex(dtype_of<T>) ? 8.0 : 2.0) * double(x.m) * double(x.n) * double(x.k);
 }
 
-// Scalars by value where they are real, by address where they are complex, as CBLAS passes them; BBLAS passes
-// all of one problem by value.
+// CBLAS passes real scalars by value and complex ones by address; BBLAS passes all scalars of one problem by
+// value.
 template <class T>
 struct CblasScalar {
   using Type = T;
@@ -86,7 +87,7 @@ struct CblasScalar<std::complex<R>> {
 };
 template <class T>
 using CblasValue = typename CblasScalar<T>::Type;
-// What CBLAS declares matrices of.
+// The element type that CBLAS declares for matrices: void if complex.
 template <class T>
 using CblasMatrix = typename CblasScalar<T>::Matrix;
 

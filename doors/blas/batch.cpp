@@ -1,5 +1,5 @@
-// xGEMM_BATCH and xGEMM_BATCH_STRIDED of Fortran and CBLAS, in the order of arguments of oneMKL, OpenBLAS and
-// BLIS.
+// Implements xGEMM_BATCH and xGEMM_BATCH_STRIDED of Fortran and CBLAS, in the order of arguments of oneMKL,
+// OpenBLAS and BLIS.
 #include "blas/batch.hpp"
 
 #include <cstring>
@@ -20,22 +20,23 @@ int Positions::named(const std::string& argument, bool by_rows) const {
 
 namespace {
 
-// Of the Fortran routines; those of CBLAS are one further.
+// Positions in the Fortran routines; those in the CBLAS functions are one higher.
 constexpr Positions group_positions{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 0, 0, 0};
 constexpr Positions strided_positions{{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 14, 15}, 9, 12, 16};
 constexpr int group_count_position = 14, group_size_position = 15, batch_size_position = 17;
 
-// What the four names have in common.
+// The data that the four entry points share.
 struct BatchName {
   const Counterpart& other;
   const Found& found;
   bool by_rows;
-  void (*report)(const Counterpart&, int);  // by the Fortran routine's position
+  void (*report)(const Counterpart&, int);  // takes the position in the Fortran routine
 };
 
 void report_one_further(const Counterpart& routine, int position) { report_cblas(routine, position + 1); }
 
-// compute(context) throws Error. What a bad argument was is told where no other library tells it.
+// Runs compute(context), which throws Error. A bad argument is reported here only if no other library has the
+// routine to report it.
 template <class Compute, class Describe>
 void run_batch(const BatchName& name, int fault, bool small, const Positions& positions, Compute&& compute,
                Describe&& describe, Forward forward, Forward plainly) {
@@ -66,7 +67,7 @@ void run_batch(const BatchName& name, int fault, bool small, const Positions& po
 std::int8_t op_of(char letter) { return op_of_letter(letter); }
 std::int8_t op_of(int number) { return op_of_number(number); }
 
-// Ops are letters or numbers.
+// OpName is char (letters) or int (numbers).
 template <class T, class Int, class OpName>
 struct GroupArguments {
   const OpName *op_a, *op_b;
@@ -83,8 +84,8 @@ struct GroupArguments {
   const Int* group_size;
 };
 
-// How many groups from g on are as group g is, sizes included: a program that has a group for each problem
-// fills these arrays with one value each, and they are compared 64 at a time.
+// Returns how many groups from g on equal group g, sizes included: a program that has a group for each
+// problem fills these arrays with one value each, and they are compared 64 at a time.
 template <class T, class Int, class OpName>
 Int alike_from(const GroupArguments<T, Int, OpName>& x, Int g) {
   const auto go_on = [&](Int at, Int count) {
@@ -101,8 +102,8 @@ Int alike_from(const GroupArguments<T, Int, OpName>& x, Int g) {
   return end - g;
 }
 
-// visit(shape, a, b, c, count) for each run of equal groups, sides exchanged by rows, until it returns a
-// fault.
+// Calls visit(shape, a, b, c, count) for each run of equal groups, sides exchanged by rows, until it returns
+// a fault.
 template <class T, class Int, class OpName, class Visit>
 int for_each_run(const BatchName& name, const GroupArguments<T, Int, OpName>& x, Visit&& visit) {
   int fault = x.group_count < 0 ? group_count_position : 0;
@@ -139,7 +140,7 @@ void run_group_batch(const BatchName& name, const GroupArguments<T, Int, OpName>
     fault = for_each_run<T>(name, x, [&](const auto&... run) { groups->add(run...); });
     return true;
   });
-  // For want of memory.
+  // Memory ran out.
   if (!listed) return name.found.routine != nullptr ? forward() : plainly();
   run_batch(
       name, fault, groups->are_small(), group_positions,

@@ -1,4 +1,4 @@
-// Batches of products as the library's groups, for all names that take several products at once.
+// Converts batches of products to the library's groups, for all names that take several products at once.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,18 @@
 
 namespace tilewright::blas {
 
-// Positions of arguments in a routine; 0 where it has none. Those of xGEMM first, by its numbers.
+// Positions of arguments in a routine; 0 if the routine has no such argument. `of_gemm` is indexed by the
+// argument numbers of xGEMM.
 struct Positions {
   int of_gemm[14];
   int stride_a, stride_b, stride_c;
 
-  // Of the argument that an Error names; 0: none of the caller's. By rows the sides have changed places.
+  // Returns the position of the argument that an Error names, or 0 if the caller has none of that name. By
+  // rows, A and B have changed places.
   int named(const std::string& argument, bool by_rows) const;
 };
 
-// Groups that the calling thread keeps for its next call: 10,000 of them are a megabyte, and new memory costs
+// The calling thread keeps its groups for its next call: 10,000 of them are a megabyte, and new memory costs
 // more than small products.
 template <class T>
 class GroupList {
@@ -32,8 +34,8 @@ class GroupList {
   GroupList(const GroupList&) = delete;
   GroupList& operator=(const GroupList&) = delete;
 
-  // Behind the last group where it goes on with the same shape and scalars: groups of one are then as fast as
-  // one group. Not where each group has a code of its own (`apart`).
+  // Extends the last group if the new problems continue it with the same shape and scalars: groups of one are
+  // then as fast as one group. Starts a new group if each group has a code of its own (`apart`).
   void add(const GemmArguments<T>& x, const T* const* a, const T* const* b, T* const* c, std::int64_t count,
            bool apart = false) {
     if (!apart && !groups_.empty() && goes_on(groups_.back(), x, a, b, c)) {
@@ -49,7 +51,7 @@ class GroupList {
       if (std::max({g.m, g.n, g.k}) > small_limit) return false;
     return true;
   }
-  // A problem for each run of equal groups.
+  // Describes one problem for each run of equal groups.
   void describe(Observed& observed) const {
     GemmProblem run;
     run.batch_count = 0;
@@ -86,7 +88,7 @@ class GroupList {
   std::vector<GemmGroup<T>>& groups_;
 };
 
-// `count` problems of this shape, from these addresses on.
+// Computes `count` problems of this shape whose addresses begin at a, b and c.
 template <class T>
 void multiply_plainly(GemmArguments<T> x, const T* const* a, const T* const* b, T* const* c,
                       std::int64_t count) {
@@ -96,7 +98,8 @@ void multiply_plainly(GemmArguments<T> x, const T* const* a, const T* const* b, 
   }
 }
 
-// Of a name that another BLAS has: as many threads as that would use. Else those of OpenMP.
+// If another BLAS has the routine, the call uses as many threads as that library would. Otherwise it uses
+// OpenMP's number of threads.
 inline GemmOptions batch_options(const Found& found) {
   if (found.routine != nullptr) return large_options();
   GemmOptions options;

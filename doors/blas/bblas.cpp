@@ -1,17 +1,17 @@
-// The names of the Batched BLAS standard (Dongarra 2017; NLAFET/BBLAS), with its info codes.
+// Implements the names of the Batched BLAS standard (Dongarra 2017; NLAFET/BBLAS), with its info codes.
 #include "blas/batch.hpp"
 #include "blas/tilewright_blas.hpp"
 
 namespace tilewright::blas {
 namespace {
 
-// info[0] on entry.
+// The values of info[0] on entry.
 enum class Report : int { all = 0, group = 1, any = 2, none = 3 };
 constexpr int group_count_code = 1, group_sizes_code = 2, layout_code = 3, info_code = 17;
 
-// By the numbers of xGEMM: positions in blas_?gemm_batch.
+// Positions in blas_?gemm_batch, indexed by the argument numbers of xGEMM.
 constexpr std::array<int, 14> codes{0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-// The same of C^T = B^T A^T.
+// The same positions for C^T = B^T A^T.
 constexpr std::array<int, 14> codes_by_rows{0, 5, 4, 7, 6, 8, 9, 12, 13, 10, 11, 14, 15, 16};
 
 struct Info {
@@ -27,8 +27,8 @@ struct Info {
   }
 };
 
-// The library's own modes; where nothing is reported, bad problems are skipped all the same. False where
-// nothing was computed.
+// Uses the library's own modes; if nothing is reported, bad problems are skipped all the same. Returns false
+// if nothing was computed.
 template <class T>
 bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) {
   const Inside scope;
@@ -46,7 +46,7 @@ bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) 
   return true;
 }
 
-// One group of a call that finds no memory, of which `first` is the first problem: products and codes.
+// Computes the products and codes of one group when memory ran out; `first` is the group's first problem.
 template <class T>
 void compute_plainly(const Info& info, bool by_rows, std::int64_t group, std::int64_t first,
                      GemmArguments<T> x, const T* const* a, const T* const* b, T* const* c,
@@ -58,17 +58,17 @@ void compute_plainly(const Info& info, bool by_rows, std::int64_t group, std::in
   if (info.report == Report::any && info.codes[0] == 0) info.codes[0] = code;
 }
 
-// An operation that is none stays one that the library refuses.
+// Maps an invalid operation to a value that the library refuses.
 std::int8_t checked_op(int number) { return number >= 111 && number <= 113 ? std::int8_t(number - 111) : 3; }
 
-// Served here whatever the mode: what else has these names is no BLAS of a program, but a reference for
-// tests.
+// Ignores the mode and always serves the call: other libraries with these names are references for tests, not
+// a program's BLAS.
 template <class T>
 void run_standard_groups(const Counterpart& routine, int group_count, const int* sizes, int layout,
                          const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
                          const T* alpha, T const* const* a, const int* lda, T const* const* b, const int* ldb,
                          const T* beta, T* const* c, const int* ldc, int* info) {
-  // How many codes there is room for is not known then.
+  // The room for codes is unknown if info[0] is invalid.
   if (*info < int(Report::all) || *info > int(Report::none)) return void(*info = info_code);
   Info wanted{Report(*info), info, group_count, 0};
   for (int g = 0; g < group_count; ++g) {

@@ -1,4 +1,4 @@
-// Making the Context, and asking its models.
+// Makes the Context and asks its models.
 #include "blas/calls.hpp"
 
 #include <omp.h>
@@ -19,10 +19,10 @@
 namespace tilewright::blas {
 namespace {
 
-thread_local int depth =
-    0;  // of the dynamic kind: libraries that are opened at run time share little of the other
+// Its storage is of the dynamic kind: libraries that are opened at run time share little of the static kind.
+thread_local int depth = 0;
 
-// The library of the program that has a CBLAS, by its path; "" where none is loaded.
+// Returns the path of the library whose CBLAS the program uses, or "" if none is loaded.
 std::string cblas_of_program() {
 #define TILEWRIGHT_NAME(symbol, ...) #symbol,
   constexpr const char* names[] = {SPELL_cblas_int(TILEWRIGHT_NAME, dgemm, )
@@ -31,8 +31,7 @@ std::string cblas_of_program() {
   return find_loaded(names).path;
 }
 
-// OpenBLAS has kernels for small real products where it computes with AVX-512, and loses nothing on the way
-// to them.
+// OpenBLAS has kernels for small real products on AVX-512 machines, and reaches them without overhead.
 void find_least_wins() {
   constexpr const char* names[] = {"openblas_get_corename", "scipy_openblas_get_corename64_",
                                    "scipy_openblas_get_corename", "openblas_get_corename64_", nullptr};
@@ -50,7 +49,8 @@ Context* make_context() {
   find_least_wins();
   try {
     ContextOptions options;
-    options.notices = settings().verbose >= 2;  // a program that knows nothing of us is told nothing unasked
+    // A program that does not know tilewright gets no unrequested notices.
+    options.notices = settings().verbose >= 2;
     options.cblas = cblas_of_program();
     auto* made = new Context(options);
     // Without generated code there is nothing to win on small products.
@@ -67,7 +67,7 @@ Context* make_context() {
   }
 }
 
-// What cannot be made for want of memory is tried again by the next call.
+// If memory runs out, the next call tries again.
 Context* context_or_throw() {
   static constinit Once<Context* const> once;
   return once.get([] {
@@ -93,7 +93,7 @@ void make_plans(const Observed& observed) noexcept {
       const Inside scope;
       if (Context* const own = context(); own != nullptr) prepare(*own, {&p, 1});
     }
-  } catch (const std::exception&) {  // the call finds out by itself
+  } catch (const std::exception&) {  // the call reports the error itself
   }
 }
 
@@ -135,9 +135,9 @@ bool may_use_gpus() noexcept {
   });
 }
 
-// What a thread asked of lately is found again without a plan, and so is what falls into the same eighth of
-// an octave in each size: factorizations multiply matrices that shrink from call to call, and to plan each
-// would take longer than many of them.
+// Each thread caches its recent answers without a plan, also for sizes in the same eighth of an octave:
+// factorizations multiply matrices that shrink from call to call, and planning each product would take longer
+// than many of them.
 bool gpus_win(const GemmProblem& problem) noexcept {
   using Question = std::array<int, 8>;
   struct Answer {
@@ -147,7 +147,7 @@ bool gpus_win(const GemmProblem& problem) noexcept {
   constexpr int place_bits = 8;
   using Answers = std::array<Answer, 1 << place_bits>;
   thread_local std::unique_ptr<Answers>
-      kept;  // not itself: thread-local memory comes from the stacks of threads
+      kept;  // a pointer, because thread-local memory comes from the stacks of threads
   if (kept == nullptr) kept.reset(new (std::nothrow) Answers);
   if (kept == nullptr) return false;
   const auto cell = [](std::int64_t size) {
@@ -164,7 +164,7 @@ bool gpus_win(const GemmProblem& problem) noexcept {
   answer.known = succeeds([&] {
     answer.wins = plan(*context(), problem, large_options()).uses_gpus();
     return true;
-  });  // else of this problem now, not of its neighbours
+  });  // otherwise the answer is for this problem at this time, not for its neighbours
   return answer.wins;
 }
 

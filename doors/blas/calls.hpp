@@ -1,4 +1,4 @@
-// Which calls are served here, and serving them by the library's public functions.
+// Decides which calls are served here, and serves them by the library's public functions.
 #pragma once
 
 #include <array>
@@ -15,24 +15,26 @@
 
 namespace tilewright::blas {
 
-// The Context that serves all calls, made by the first that needs it; null where none can be made, which is
-// said once. Large products on the CPU go to the BLAS that the program has. Also null where there is no
-// memory to make it now.
+// Returns the Context that serves all calls, made by the first that needs it; null if none can be made, which
+// is reported once. Large products on the CPU go to the BLAS that the program has. Null is also returned
+// while memory is short.
 Context* context() noexcept;
 
 // The three that follow are the only mutable globals of the house: a BLAS name has no handle in which a
 // caller could bring them, and every call reads them.
 
-// The Context once it was made and serves small products by generated kernels; else null. Read by every call.
+// The Context if it exists and serves small products by generated kernels; otherwise null. Every call reads
+// it.
 inline std::atomic<Context*> small_context{nullptr};
-// Whether small_context is decided.
+// True once small_context is decided.
 inline std::atomic<bool> small_decided{false};
 
 // Options of calls that may use threads or GPUs: as many threads as the program's BLAS would use, and the CPU
 // takes over from a GPU that fails.
 GemmOptions large_options();
 
-// True in a call that this thread's call of the library makes: it must not come back.
+// True inside a call that the library made for a call of this thread; such a call must not be served here
+// again.
 bool is_inside();
 class Inside {
  public:
@@ -54,8 +56,8 @@ class Forward {
   void (*call_)(const void*);
 };
 
-// What f() returns; false where it throws, as all of this library does without memory. What throws has served
-// nothing, so that the call can go elsewhere.
+// Returns f(), or false if f throws, as all of this library does without memory. A call that threw has
+// written nothing, so it can be forwarded.
 template <class F>
 bool succeeds(F&& f) noexcept {
   try {
@@ -65,7 +67,7 @@ bool succeeds(F&& f) noexcept {
   }
 }
 
-// Whether a call is served here that is none of the quick ones: `wins` is asked in auto.
+// Returns true if a call that is not on the quick path is served here. In auto mode, `wins` decides.
 template <class Wins>
 bool serves_here(const Found& found, Wins&& wins) noexcept {
   if (found.routine == nullptr) return true;
@@ -76,14 +78,13 @@ bool serves_here(const Found& found, Wins&& wins) noexcept {
   });
 }
 
-// Makes the plans and kernels of its small products whose shapes are new: they are made once, and no call's
-// rate.
+// Makes the plans and kernels of the observed small products whose shapes are new, so that no call's rate
+// includes the time they take.
 void make_plans(const Observed& observed) noexcept;
 
-// Serves the call by serve(), which tells whether it did, or forwards it, and notes what happened where calls
-// are observed. `describe` tells the observer what is computed. Where there is nobody to forward it to,
-// `plainly` computes it, which needs no memory: a program must neither end here nor take an old C for a
-// result.
+// Calls serve(), which returns true if it served the call, or forwards the call, and records the outcome if
+// calls are observed. `describe` tells the observer the computation. If the call cannot be forwarded,
+// `plainly` computes it without memory: the program must neither end here nor take an old C for a result.
 template <class Serve, class Describe>
 void serve_or_forward(const Counterpart& other, const Found& found, bool here, Serve&& serve,
                       Describe&& describe, Forward forward, Forward plainly) {
@@ -109,8 +110,8 @@ void serve_or_forward(const Counterpart& other, const Found& found, bool here, S
 
 // --- small products on the CPU ---
 
-// The least m n k at which generated kernels win over the program's BLAS, by DType; found with the Context.
-// Batches win at every size. Measured: results/zen5-2core/blas_names-20261127.jsonl, docs/blas.md.
+// The least m n k at which generated kernels beat the program's BLAS, by DType; set with the Context. Batches
+// win at every size. Measured: results/zen5-2core/blas_names-20261127.jsonl, docs/blas.md.
 inline std::array<std::atomic<std::int64_t>, 4> least_win{};
 
 // The largest size that generated kernels of the CPU have.
@@ -125,7 +126,7 @@ bool is_small_win(const GemmArguments<T>& x) {
          x.alpha != T(0);
 }
 
-// Runs it by the library; false where it could not, and then nothing was written.
+// Runs x by the library; returns false, with nothing written, if that fails.
 template <class T>
 bool serve(Context& context, const GemmArguments<T>& x, const GemmOptions& options) noexcept {
   try {
@@ -138,7 +139,7 @@ bool serve(Context& context, const GemmArguments<T>& x, const GemmOptions& optio
   }
 }
 
-// The Context of small products, decided where it was not yet.
+// Returns the Context of small products and decides it if necessary.
 inline Context* for_small() {
   if (small_decided.load(std::memory_order_acquire)) return small_context.load(std::memory_order_relaxed);
   context();
@@ -147,10 +148,10 @@ inline Context* for_small() {
 
 // --- large products ---
 
-// Of less work no GPU is asked: the way there and back takes longer.
+// GPUs are not considered for less work: the transfers take longer.
 inline constexpr double least_gpu_flops = 1e7;
 
-// Whether the models of the machine give the product to GPUs. `valid` arguments only.
+// True if the machine's models give the product to GPUs. The arguments must be valid.
 template <class T>
 bool gpus_win(const GemmArguments<T>& x);
 
@@ -163,9 +164,9 @@ GemmProblem problem_of(const GemmArguments<T>& x) {
   p.beta = scalar_class(x.beta);
   return p;
 }
-// The same of a problem, which does not ask whether this call may use them.
+// The same for a problem; does not check may_use_gpus().
 bool gpus_win(const GemmProblem& problem) noexcept;
-// Whether there are GPUs, and the call is neither inside another one nor in a parallel region.
+// True if there are GPUs, and the call is neither inside another one nor in a parallel region.
 bool may_use_gpus() noexcept;
 
 template <class T>

@@ -1,4 +1,4 @@
-// Looking through the loaded libraries, and opening others.
+// Searches the loaded libraries and opens others.
 #include "blas/counterpart.hpp"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ const void* base_of(const void* address) {
   return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
 }
 
-// Whether the address lies in this library, or in another copy of it, which would send calls back.
+// True if the address lies in this library, or in another copy of it, which would send calls back.
 bool is_ours(void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0) return false;
@@ -39,7 +39,8 @@ bool is_ours(void* address) {
   return marker != nullptr && base_of(marker) == info.dli_fbase;
 }
 
-// In the order in which the loader has them. They are opened after the walk, during which it holds a lock.
+// Returns the paths in the loader's order. The caller opens them after the walk, because the loader holds a
+// lock during it.
 std::vector<std::string> loaded_paths() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
@@ -58,8 +59,8 @@ void* symbol_of(void* handle, const char* const* names) {
   return nullptr;
 }
 
-// Whether the library of a plain name counts with 64 bits. Its sum of absolute values then takes the length
-// below for negative and adds up nothing, where one of 32 bits sees the lower half, which is 1.
+// True if the library of a plain name uses 64-bit integers. Its sum of absolute values then reads the length
+// below as negative and adds nothing; a library of 32-bit integers sees the lower half, which is 1.
 bool is_wide(void* handle, const char* plain) {
   constexpr std::int64_t length = 1 - (std::int64_t(1) << 32), step = 1;
   const double one = 1;
@@ -75,7 +76,7 @@ bool is_wide(void* handle, const char* plain) {
   return false;
 }
 
-// The usual libraries by the width of their integers; the one that the user names comes first.
+// Lists the usual libraries with integers of this width; the library that the user names comes first.
 std::vector<std::string> usual_libraries(bool wide) {
   std::vector<std::string> names;
   if (const std::string& named = settings().library; !named.empty()) names.push_back(named);
@@ -99,7 +100,7 @@ std::string name_of(void* address) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-// Of the plain names, `symbol` is what the program called.
+// For plain names, `symbol` is the name that the program called.
 Candidate find_candidate(const char* symbol, const char* const* spellings, const char* plain, bool wide) {
   const std::array<const char*, 2> called{symbol, nullptr};
   for (const char* const* names : {called.data(), spellings}) {
@@ -136,8 +137,7 @@ Symbol find_loaded(const char* const* names) {
   });
 }
 
-// Without memory the loader is asked for the next symbol of the name behind this library, and nothing is
-// kept.
+// If memory runs out, asks the loader for the next symbol of the name behind this library, and keeps nothing.
 const Found& Counterpart::found_without_memory() noexcept {
   constexpr int unasked = 0, asking = 1, asked = 2;
   int state = unasked;
@@ -151,7 +151,7 @@ const Found& Counterpart::found_without_memory() noexcept {
 }
 
 const Found& Counterpart::find() noexcept {
-  const fork_gate::Section section;  // a library half opened would stay so in a child
+  const fork_gate::Section section;  // a library that is half opened at a fork would stay so in the child
   try {
     return at_ease([this]() -> std::reference_wrapper<const Found> { return find_or_throw(); });
   } catch (...) {

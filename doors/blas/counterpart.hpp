@@ -1,6 +1,6 @@
-// The routine of the same name in the BLAS that the program has anyway: where calls go that are not served
-// here. It is looked for when a name is first called, among the libraries that are loaded and then by name,
-// never by the order of symbols (which may lead back here), and stays loaded.
+// The counterpart is the routine of the same name in the program's other BLAS; calls that are not served here
+// go there. The first call of a name searches the loaded libraries and then well-known file names, never the
+// order of symbols (which may lead back here); the library found stays loaded.
 #pragma once
 
 #include <atomic>
@@ -9,17 +9,17 @@
 
 namespace tilewright::blas {
 
-// What happens with the calls of a name.
+// The path that calls of a name take.
 enum class Way : std::uint8_t {
-  pass,     // all of them are the counterpart's
-  quick,    // those that win are served here; nobody looks on
-  careful,  // there is more to do: all are served here, there is no counterpart, or calls are observed
+  pass,     // every call goes to the counterpart
+  quick,    // calls that win are served here, without observation
+  careful,  // extra work: all calls are served here, there is no counterpart, or calls are observed
 };
 
 struct Found {
-  void* routine = nullptr;  // null: no other library has it
+  void* routine = nullptr;  // null: no other library has the routine
   Way way = Way::careful;
-  std::string library{};  // that has it, without its folder
+  std::string library{};  // file name of the library that has the routine, without its folder
 };
 
 class Counterpart {
@@ -45,21 +45,21 @@ class Counterpart {
   const char* const* spellings_;
   const char* plain_;
   bool wide_;
-  std::atomic<const Found*> found_{nullptr};  // never freed: calls may come until the process has gone
-  std::atomic<int> without_memory_{0};        // whether the next line was decided
+  std::atomic<const Found*> found_{nullptr};  // never freed: calls may come until the process ends
+  std::atomic<int> without_memory_{0};        // state of next_: unasked, asking or asked
   Found next_{};
 };
 
-// Address and library of the first of these names (up to a null) that a loaded library has, ours left out.
-// Its integers are not looked at.
+// Address and library of the first of these names (up to a null) in a loaded library other than this one. The
+// width of its integers is not checked.
 struct Symbol {
   void* address = nullptr;
-  void* handle = nullptr;  // of dlopen; stays open
+  void* handle = nullptr;  // from dlopen; stays open
   std::string path{};
 };
 Symbol find_loaded(const char* const* names);
 
-// How many threads the BLAS of the program uses for a call of this thread; 0 where it does not tell.
+// Returns the number of threads that the program's BLAS uses for a call of this thread, or 0 if unknown.
 int threads_of_program();
 
 }  // namespace tilewright::blas

@@ -1,4 +1,4 @@
-// xGEMM of Fortran and of CBLAS.
+// Implements xGEMM of Fortran and of CBLAS.
 #include "blas/gemm.hpp"
 
 #include "blas/report.hpp"
@@ -7,8 +7,8 @@
 namespace tilewright::blas {
 namespace {
 
-// The counterpart takes the lengths of its letters last. Callers in C leave them out, so they are not asked
-// for.
+// The counterpart takes the lengths of its letters as its last arguments. Callers in C leave them out, so the
+// entry points do not declare them.
 template <class T, class Int>
 using FortranGemm = void(const char*, const char*, const Int*, const Int*, const Int*, const T*, const T*,
                          const Int*, const T*, const Int*, const T*, T*, const Int*, std::size_t,

@@ -1,4 +1,4 @@
-// One product of the program: served here, or forwarded. Shared by all names that come to one product.
+// Serves or forwards one product of the program. All names that compute one product share this code.
 #pragma once
 
 #include "blas/calls.hpp"
@@ -6,8 +6,8 @@
 
 namespace tilewright::blas {
 
-// What is not quick: checks, asks, serves or forwards. `report` tells of a bad argument, by its number in
-// xGEMM, where no other library does.
+// Checks the arguments, decides, and serves or forwards a call that is not on the quick path. `report`
+// reports a bad argument, by its number in xGEMM, if no other library does.
 template <class T>
 [[gnu::noinline]] void run_carefully(const Counterpart& other, const Found& found, const GemmArguments<T>& x,
                                      bool by_rows, void (*report)(const Counterpart&, int), Forward forward) {
@@ -25,7 +25,7 @@ template <class T>
       [&](Observed& observed) { observed.computes(problem_of(x)); }, forward, [&] { multiply_plainly(x); });
 }
 
-// `forward` as it is, so that it becomes part of the quick way.
+// `forward` keeps its type, so that it is inlined into the quick path.
 template <class T, class F>
 [[gnu::always_inline]] inline void run_gemm(Counterpart& other, const GemmArguments<T>& x, bool by_rows,
                                             void (*report)(const Counterpart&, int), const F& forward) {

@@ -1,5 +1,5 @@
-// xGETRF, xGETRS and xGESV of Fortran and LAPACKE over the library's LU. In auto they are served where GPUs
-// take part; the program's LAPACK keeps the rest.
+// Implements xGETRF, xGETRS and xGESV of Fortran and LAPACKE by the library's LU. In auto mode they are
+// served if GPUs take part; otherwise the program's LAPACK computes them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ LuOptions lu_options() {
   return options;
 }
 
-// Whether GPUs take part in factoring.
+// True if GPUs take part in the factorization.
 bool gpus_factor(DType dtype, std::int64_t m, std::int64_t n, std::int64_t lda) {
   if (double(m) * double(n) * double(std::min(m, n)) < least_gpu_flops || !may_use_gpus()) return false;
   const Inside scope;
@@ -33,7 +33,7 @@ bool gpus_factor(DType dtype, std::int64_t m, std::int64_t n, std::int64_t lda) 
   }
 }
 
-// Pivots of the caller's width as the library's.
+// Converts pivots of the caller's width to the library's.
 template <class Int>
 class Pivots {
  public:
@@ -49,8 +49,8 @@ class Pivots {
   std::vector<std::int64_t> wide_;
 };
 
-// What the three routines compute, by columns and with valid arguments. They throw Error, with A and B as
-// they were unless a factorization was written.
+// The computations of the three routines, by columns and with valid arguments. They throw Error, with A and B
+// as they were unless a factorization was written.
 template <class T, class Int>
 Int factor(Context& context, Int m, Int n, T* a, Int lda, Int* pivots) {
   Pivots<Int> wide(pivots, std::min(m, n));
@@ -70,12 +70,12 @@ bool is_short(Int ld, Int rows) {
   return ld < std::max(Int(1), rows);
 }
 
-// A call that was checked. compute(context) throws, and what it does is served or not as a whole.
+// A call whose arguments were checked. compute(context) throws, and its whole effect is served or not.
 struct Routine {
   const Counterpart& other;
   const Found& found;
   const char* what;   // for the observer
-  const char* names;  // of the two sizes
+  const char* names;  // names of the two sizes
   std::int64_t first, second;
   double flops;
 
@@ -123,7 +123,7 @@ Routine system_routine(const Counterpart& other, const Found& found, std::int64_
           flops_of_factor<T>(double(n), double(n)) + flops_of_solve<T>(double(n), double(nrhs))};
 }
 
-// The numbers of bad arguments, as LAPACK has them.
+// Returns the number of the first bad argument, counted as LAPACK does.
 template <class Int>
 int factor_fault(Int m, Int n, Int lda) {
   return m < 0 ? 1 : n < 0 ? 2 : is_short(lda, m) ? 4 : 0;
@@ -137,7 +137,7 @@ int system_fault(Int n, Int nrhs, Int lda, Int ldb) {
   return n < 0 ? 1 : nrhs < 0 ? 2 : is_short(lda, n) ? 4 : is_short(ldb, n) ? 7 : 0;
 }
 
-// Tells of a bad argument: by the counterpart, or by xerbla and info. True where there was one.
+// Reports a bad argument, by the counterpart or by xerbla and info. Returns true if there was one.
 template <class Int>
 bool refuses(const Counterpart& other, const Found& found, int fault, Int* info, const Forward& forward) {
   if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) {
@@ -188,7 +188,8 @@ void run_getrs(const Counterpart& other, const Found& found, char op, Int n, Int
       });
 }
 
-// Once the factors are written there is no way back: what fails then is solved by plain loops.
+// Once the factors are written, the call cannot be forwarded: if a later step fails, plain loops solve the
+// system.
 template <class T, class Int>
 Int factor_and_solve(Context& context, Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b, Int ldb) {
   const Int info = factor(context, n, n, a, lda, pivots);
@@ -222,7 +223,7 @@ void run_gesv(const Counterpart& other, const Found& found, Int n, Int nrhs, T* 
 
 constexpr int no_memory = -1011;  // LAPACK_TRANSPOSE_MEMORY_ERROR
 
-// Whether LAPACKE looks for NaN first, which programs may forbid it.
+// True if LAPACKE checks for NaN first, which programs may turn off.
 bool looks_for_nan() {
   using Asked = int (*)();
   static constinit Once<const Asked> once;
@@ -234,7 +235,7 @@ bool looks_for_nan() {
   return asked == nullptr || asked() != 0;
 }
 
-// A matrix of the caller's by columns: where it lies by rows, a copy, which is written back.
+// A matrix of the caller by columns: if it lies by rows, a copy that is written back.
 template <class T>
 class ByColumns {
  public:
@@ -266,7 +267,8 @@ class ByColumns {
   std::vector<T> copy_;
 };
 
-// What LAPACKE checks of a matrix by rows itself; else the number of LAPACK's argument, one further.
+// Returns the fault that LAPACKE itself finds in a matrix by rows, or else the number of LAPACK's argument
+// plus one.
 template <class Int>
 Int lapacke_fault(int fault, bool by_rows, std::initializer_list<std::tuple<Int, Int, int>> leading) {
   for (const auto& [ld, cols, position] : leading)

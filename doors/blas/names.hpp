@@ -1,11 +1,11 @@
-// Every name that the library of BLAS symbols shows, once: which routines there are and of which element
-// types, and how a routine is spelled by 32-bit and by 64-bit integers. Code, the linker's map
-// (cmake/tilewright_blas.map.in) and the tests are made from these lists, so this file holds macros alone.
+// Lists every name that the library of BLAS symbols exports, once: the routines, their element types, and
+// their spellings with 32-bit and 64-bit integers. Code, the linker's map (cmake/tilewright_blas.map.in) and
+// the tests are made from these lists, so this file holds macros alone.
 #pragma once
 
 // SPELL_convention_width(X, routine, ...): X(symbol, ...) for each spelling of a routine such as dgemm, that
-// of reference BLAS first: LP64 plain and as SciPy's wheels have it; ILP64 with the suffix 64_ of OpenBLAS
-// (which makes dgemm_64_, the name of reference LAPACK too), that of NumPy's wheels, and _64 of CBLAS.
+// of reference BLAS first: LP64 plain and as in SciPy's wheels; ILP64 with the suffix 64_ of OpenBLAS (which
+// makes dgemm_64_, the name of reference LAPACK too), that of NumPy's wheels, and _64 of CBLAS.
 #define SPELL_fortran_int(X, r, ...) X(r##_, __VA_ARGS__) X(scipy_##r##_, __VA_ARGS__)
 #define SPELL_fortran_long(X, r, ...) X(r##_64_, __VA_ARGS__) X(scipy_##r##_64_, __VA_ARGS__)
 #define SPELL_cblas_int(X, r, ...) X(cblas_##r, __VA_ARGS__) X(scipy_cblas_##r, __VA_ARGS__)
@@ -14,7 +14,7 @@
 #define SPELL_lapacke_int(X, r, ...) X(LAPACKE_##r, __VA_ARGS__) X(scipy_LAPACKE_##r, __VA_ARGS__)
 #define SPELL_lapacke_long(X, r, ...) \
   X(LAPACKE_##r##64_, __VA_ARGS__) X(scipy_LAPACKE_##r##64_, __VA_ARGS__) X(LAPACKE_##r##_64, __VA_ARGS__)
-// The Batched BLAS standard knows int alone.
+// The Batched BLAS standard has int alone.
 #define SPELL_bblas_int(X, r, ...) X(blas_##r, __VA_ARGS__)
 #define SPELL_bblas_long(X, r, ...)
 

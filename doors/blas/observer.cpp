@@ -1,4 +1,4 @@
-// The table of shapes, the summary at exit, and writing the record.
+// Keeps the table of shapes, prints the summary at exit, and writes the record.
 #include "blas/observer.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_shapes = 4096, most_summary_lines = 40;
-// Between two writings of the record: twice as long each time, but many times as long as one takes.
+// The pause between two writes of the record doubles each time, and is always many times as long as a write.
 constexpr Clock::duration longest_pause = std::chrono::seconds(5);
 constexpr int least_pause_in_writings = 20;
 
@@ -31,7 +31,7 @@ struct Shape {
   const char* symbol;
   bool is_problem;
   GemmProblem problem;
-  std::string text;  // of what is no product
+  std::string text;  // description of a call that is not a product
   Server server;
   std::string library;
 
@@ -51,17 +51,17 @@ struct ShapeHash {
 struct Totals {
   std::int64_t calls = 0;
   double seconds = 0, flops = 0;
-  std::int64_t written_calls = 0;  // to the record
+  std::int64_t written_calls = 0;  // already written to the record
   double written_seconds = 0;
 
   void add(double s, double f) { ++calls, seconds += s, flops += f; }
 };
 
-// Of this process; a child of fork begins anew.
+// Belongs to this process; a child of fork starts with an empty table.
 struct Table {
   Mutex mutex;
   std::unordered_map<Shape, Totals, ShapeHash> shapes;
-  Totals here, elsewhere;  // of all calls, also those whose shape found no place
+  Totals here, elsewhere;  // of all calls, including those whose shape found no place
   std::int64_t without_place = 0;
   int generation = fork_gate::generation();
   Clock::time_point next_writing{};
@@ -75,7 +75,7 @@ struct Table {
     next_writing = {};
     pause = {};
   }
-  // Children of fork often end by _exit, which tells nobody: their pauses do not grow.
+  // Children of fork often end by _exit, which calls no handler: their pauses do not grow.
   bool is_child() const { return generation > 0; }
   void wrote(Clock::time_point began) {
     const Clock::time_point now = Clock::now();
@@ -85,7 +85,7 @@ struct Table {
   }
 };
 
-// For another process that writes the record.
+// Longest waits for another process that writes the record.
 constexpr auto most_wait_of_calls = std::chrono::milliseconds(50),
                most_wait_at_exit = std::chrono::milliseconds(2000);
 
@@ -96,7 +96,7 @@ std::string record_path() {
   return path;
 }
 
-// Under the table's lock.
+// The caller holds the table's lock.
 void write_record(Table& table, std::chrono::milliseconds wait = most_wait_of_calls) {
   const Clock::time_point began = Clock::now();
   table.next_writing = began + longest_pause;
@@ -113,7 +113,7 @@ void write_record(Table& table, std::chrono::milliseconds wait = most_wait_of_ca
     for (auto& [shape, totals] : table.shapes)
       if (shape.is_problem) totals.written_calls = totals.calls, totals.written_seconds = totals.seconds;
     table.wrote(began);
-  } catch (const RecordLocked& error) {  // what calls could not write goes with later ones
+  } catch (const RecordLocked& error) {  // later writes include the calls that this one could not write
     if (wait == most_wait_at_exit) complain(std::string("the last calls are not recorded: ") + error.what());
   } catch (const std::exception&) {
     table.cannot_write = true;
@@ -164,7 +164,7 @@ Table& table() {
   });
 }
 
-// The table under its lock. What a parent of fork noted is the parent's to tell.
+// Gives access to the table under its lock. After a fork, the parent reports the calls that it noted.
 class Locked {
  public:
   Locked() : table_(table()), lock_(table_.mutex) {
@@ -181,12 +181,12 @@ class Locked {
 };
 
 void at_exit() {
-  if (fork_gate::is_within()) return;  // a signal handler's exit(), perhaps from within note()
+  if (fork_gate::is_within()) return;  // exit() in a signal handler, perhaps inside note()
   const Locked t;
   try {
     write_record(*t, most_wait_at_exit);
     if (settings().verbose > 0) print_summary(*t);
-  } catch (const std::exception&) {  // no memory to tell it
+  } catch (const std::exception&) {  // no memory for the summary
   }
   t->clear();
 }
@@ -244,7 +244,7 @@ Observed::~Observed() {
       note({routine_.symbol(), true, problem, "", server_, found_.library}, own_s * share,
            flops(problem) * own_share);
     }
-  } catch (const std::exception&) {  // no memory: the call itself is done
+  } catch (const std::exception&) {  // no memory: the call itself is complete
   }
 }
 

@@ -1,6 +1,6 @@
-// What the program calls, by shape: who served it, how often and in which time. Kept where TILEWRIGHT_VERBOSE
-// or TILEWRIGHT_RECORD ask for it, up to a number of shapes; safe with threads and forks. The log is written
-// at growing intervals and when the process ends.
+// Records the program's calls by shape: who served each, how often and in which time. Calls are recorded if
+// TILEWRIGHT_VERBOSE or TILEWRIGHT_RECORD ask for it, up to a number of shapes; safe with threads and forks.
+// The log is written at growing intervals and when the process ends.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 
 namespace tilewright::blas {
 
-// Who served a call.
+// The implementation that served a call.
 enum class Server : std::uint8_t { here, counterpart, nobody };
 
-// One call while it runs: notes it when it ends. Of calls that it makes on the same thread, time and
-// operations are theirs and not its own.
+// One running call; it is recorded when it ends. Time and operations of calls that it makes on the same
+// thread are counted for those calls and not for this one.
 class Observed {
  public:
   Observed(const Counterpart& routine, const Found& found);
@@ -24,17 +24,17 @@ class Observed {
   Observed(const Observed&) = delete;
   Observed& operator=(const Observed&) = delete;
 
-  // What is computed: products or batches of them, which go to the record, or something else in words.
-  // Nothing is noted of a call without.
+  // Sets the computation: products or batches, which go to the record, or another computation in words. A
+  // call without a computation is not recorded.
   void computes(const GemmProblem& problem) { problems_.push_back(problem); }
   void computes(std::string text, double flops) {
     text_ = std::move(text);
     flops_ = flops;
   }
   void served(Server server) { server_ = server; }
-  // Its products of shapes that were not noted before.
+  // Returns the call's products whose shapes were not noted before.
   std::vector<GemmProblem> new_problems() const;
-  // The clock begins anew.
+  // Restarts the clock.
   void starts() { begin_ = std::chrono::steady_clock::now(); }
 
  private:
@@ -45,7 +45,7 @@ class Observed {
   std::vector<GemmProblem> problems_;
   std::string text_;
   double flops_ = 0;
-  double inner_s_ = 0, inner_flops_ = 0;  // of calls that this one made
+  double inner_s_ = 0, inner_flops_ = 0;  // time and operations of calls that this one made
   std::chrono::steady_clock::time_point begin_;
 };
 

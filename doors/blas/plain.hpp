@@ -1,5 +1,5 @@
-// What is left where neither the library nor the program's BLAS can be asked, because there is no memory:
-// products and systems by plain loops, which need none. Arguments have been checked.
+// Computes products and systems by plain loops that need no memory: the fallback if memory runs out and
+// neither the library nor the program's BLAS can be called. The caller has checked the arguments.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ T conjugate(const T& value) {
     return value;
 }
 
-// Element (row, column) of op(X).
+// Returns element (row, column) of op(X).
 template <class T>
 T element_of(const T* x, std::int64_t ld, std::int8_t op, std::int64_t row, std::int64_t column) {
   const T value = op == std::int8_t(Op::none) ? x[column * ld + row] : x[row * ld + column];
   return op == std::int8_t(Op::conj_trans) ? conjugate(value) : value;
 }
 
-// alpha op(A) op(B) + beta C of one element.
+// Computes one element of alpha op(A) op(B) + beta C.
 template <class T, class Arguments>
 T plain_element(const Arguments& x, std::int64_t i, std::int64_t j, const T& old) {
   T sum{};
@@ -58,11 +58,11 @@ void multiply_plainly(const TriangleArguments<T>& x) {
     }
 }
 
-// P A = L U as xGETRF has it; returns its info.
+// Factors P A = L U like xGETRF; returns its info.
 template <class T, class Int>
 Int factor_plainly(Int m, Int n, T* a, Int lda, Int* pivots) {
   const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return a[j * lda + i]; };
-  // The size that LAPACK chooses pivots by.
+  // LAPACK chooses pivots by this size.
   const auto size = [](const T& x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
   Int info = 0;
   for (Int j = 0; j < std::min(m, n); ++j) {
@@ -82,7 +82,7 @@ Int factor_plainly(Int m, Int n, T* a, Int lda, Int* pivots) {
   return info;
 }
 
-// op(A) X = B by the factors, as xGETRS has it.
+// Solves op(A) X = B with the factors, like xGETRS.
 template <class T, class Int>
 void solve_plainly(std::int8_t op, Int n, Int nrhs, const T* lu, Int lda, const Int* pivots, T* b, Int ldb) {
   const bool as_is = op == std::int8_t(Op::none);
@@ -90,7 +90,7 @@ void solve_plainly(std::int8_t op, Int n, Int nrhs, const T* lu, Int lda, const 
   for (Int c = 0; c < nrhs; ++c) {
     T* const x = b + std::int64_t(c) * ldb;
     for (Int i = 0; as_is && i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
-    // The lower factor first, of the transpose that is U^T, whose diagonal is not 1.
+    // The transpose starts with its lower factor U^T, whose diagonal is not 1.
     for (Int i = 0; i < n; ++i) {
       for (Int l = 0; l < i; ++l) x[i] -= at(i, l) * x[l];
       if (!as_is) x[i] /= at(i, i);

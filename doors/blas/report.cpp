@@ -1,4 +1,4 @@
-// Finding xerbla: the program's own goes first.
+// Finds xerbla; the program's own takes precedence.
 #include "blas/report.hpp"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 namespace tilewright::blas {
 namespace {
 
-// That of the program, which all libraries see, or that of the loaded BLAS.
+// Returns the handler of the program, which all libraries see, or else that of the loaded BLAS.
 void* find_handler(const char* name, const char* other_name) try {
   if (void* own = dlsym(RTLD_DEFAULT, name)) return own;
   const char* const names[] = {name, other_name, nullptr};
@@ -21,7 +21,7 @@ void* find_handler(const char* name, const char* other_name) try {
   return nullptr;
 }
 
-// Where there is no memory for the sentence, nothing is said.
+// Prints nothing if there is no memory for the sentence.
 template <class... Values>
 void complain_of(const char* sentence, const Values&... values) try {
   complain(fmt::vformat(sentence, fmt::make_format_args(values...)));
@@ -31,14 +31,14 @@ void complain_of(const char* sentence, const Values&... values) try {
 }  // namespace
 
 void report_fortran(const Counterpart& routine, int position) {
-  // DGEMM_BATCH of dgemm_batch_; no name is longer than this.
+  // Holds DGEMM_BATCH for dgemm_batch_; no name is longer than this.
   std::array<char, 32> name{};
   std::size_t length = 0;
   for (const char* c = routine.plain(); *c != '\0' && length + 1 < name.size(); ++c)
     name[length++] = char(std::toupper(static_cast<unsigned char>(*c)));
   while (length > 0 && name[length - 1] == '_') name[--length] = '\0';
   while (length < 6) name[length++] = ' ';
-  // The lower half of the number is where an int is expected.
+  // A handler that expects an int reads the lower half of the number.
   const std::int64_t number = position;
   using Handler = void (*)(const char*, const std::int64_t*, std::size_t);
   void* handler = routine.wide() ? find_handler("xerbla_64_", "scipy_xerbla_64_")

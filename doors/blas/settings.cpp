@@ -1,5 +1,5 @@
-// Reading the environment. What cannot be read is said once and taken for the default: a program that knows
-// nothing of us must not end for it.
+// Reads the environment. An invalid value is reported once and replaced by the default: a program that does
+// not know tilewright must not end for it.
 #include "blas/settings.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What entry points have in common: how they are shown, and the version that tells one copy of the library
-// from another BLAS.
+// Shared by all entry points: how they are exported, and the version that tells a copy of this library from
+// another BLAS.
 #pragma once
 
 #include "blas/names.hpp"
@@ -7,8 +7,8 @@
 
 #define TILEWRIGHT_SHOWN __attribute__((visibility("default")))
 
-// EXPORT(convention, letters, name, ENTRY): ENTRY(symbol, type, integer, counterpart arguments) for each
-// spelling and type of a routine of names.hpp.
+// EXPORT(convention, letters, name, ENTRY): Defines ENTRY(symbol, type, integer, counterpart arguments) for
+// each spelling and type of a routine of names.hpp.
 #define TILEWRIGHT_QUOTED(symbol, ...) #symbol,
 #define TILEWRIGHT_EXPORT_AS(convention, r, T, ENTRY)                                                  \
   constexpr const char* r##_##convention##_int[] = {                                                   \
@@ -25,6 +25,6 @@
 #define TILEWRIGHT_EXPORT(convention, letters, name, ENTRY) \
   TYPES_##letters(TILEWRIGHT_EXPORT_##convention, name, ENTRY)
 
-// The counterpart of a symbol, in its entry: made by the compiler, found by the first call.
+// The counterpart of a symbol, in its entry: initialized by the compiler, found by the first call.
 #define TILEWRIGHT_COUNTERPART(symbol, spellings, plain, wide) \
   static constinit Counterpart other(#symbol, spellings, plain, wide)

@@ -1,4 +1,4 @@
-// Halving the triangle, and the names of its routines.
+// Halves the triangle, and defines the names of its routines.
 #include "blas/triangle.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace tilewright::blas {
 namespace {
 
-// Of rows and columns that are computed whole: a small product.
+// Triangles with at most this many rows and columns are computed whole, by a small product.
 constexpr std::int64_t whole_triangle = small_limit;
 
 template <class T>
@@ -23,7 +23,7 @@ T real_part(const T& value) {
     return value;
 }
 
-// C += or = the triangle of `product`, which is alpha op(A) op(B).
+// Adds the triangle of `product`, which is alpha op(A) op(B), to C or assigns it.
 template <class T>
 void add_triangle(const TriangleArguments<T>& x, const T* product) {
   for (std::int64_t j = 0; j < x.n; ++j) {
@@ -37,13 +37,14 @@ void add_triangle(const TriangleArguments<T>& x, const T* product) {
   }
 }
 
-// One call. Nothing can be undone: what fails after something was written is computed by plain loops.
+// Computes one call. Writes cannot be undone: if a step fails after something was written, plain loops
+// compute it.
 template <class T>
 class TriangleCall {
  public:
   TriangleCall(Context& context, const TriangleLeaf<T>& leaf) : context_(context), leaf_(leaf) {}
 
-  // False where nothing was written.
+  // Returns false if nothing was written.
   bool run(const TriangleArguments<T>& x) {
     const std::int64_t half = x.n / 2;
     if (x.n <= whole_triangle || (leaf_ && !is_for_gpus(x.square(half)))) return run_whole(x);
@@ -51,7 +52,7 @@ class TriangleCall {
   }
 
  private:
-  // Of a call that was found to be worth their look, and is inside by now.
+  // Asks only the models: the whole call was found large enough for GPUs, and is_inside() is true by now.
   static bool is_for_gpus(const GemmArguments<T>& x) {
     return flops_of(x) >= least_gpu_flops && gpus_win(problem_of(x));
   }
@@ -74,7 +75,7 @@ class TriangleCall {
   bool multiply(const GemmArguments<T>& x) {
     return succeeds([&] { return serve(context_, x, is_small_win(x) ? usual_options() : large_options()); });
   }
-  // A part that failed is not written: the whole call goes elsewhere while that is true of all of it.
+  // A part that failed is not written: the whole call can be forwarded as long as no part was written.
   template <class Part>
   bool is_done(const Part& part, bool was_served) {
     if (!was_served && !wrote_) return false;
@@ -92,15 +93,16 @@ bool changes_nothing(const TriangleArguments<T>& x) {
   return x.n == 0 || ((x.alpha == T(0) || x.k == 0) && x.beta == T(1));
 }
 
-// What a name adds: its letters, and how bad arguments are told.
+// The data of one entry point: its letters, and how it reports bad arguments.
 struct TriangleName {
   const Counterpart& other;
-  int fault;  // of the arguments, as the routine counts them; 0: none
+  int fault;  // position of the bad argument in the routine; 0: none
   void (*report)(const Counterpart&, int);
   const char* what;
 };
 
-// In auto the program's BLAS keeps triangles that no GPU would help: it computes half of what a product does.
+// In auto mode the program's BLAS computes triangles for which no GPU helps: it does half the work of a
+// product.
 template <class T>
 void run_triangle(const TriangleName& name, const Found& found, const TriangleArguments<T>& x,
                   const TriangleLeaf<T>& leaf, Forward forward) {
@@ -126,7 +128,8 @@ void run_triangle(const TriangleName& name, const Found& found, const TriangleAr
 bool is_triangle(char letter) { return (letter | 0x20) == 'u' || (letter | 0x20) == 'l'; }
 bool is_short(std::int64_t ld, std::int64_t rows) { return ld < std::max<std::int64_t>(1, rows); }
 
-// xSYRK and xHERK by columns, of CBLAS too. `op` is that of A; `other_op` what makes the other factor of it.
+// xSYRK and xHERK by columns, for CBLAS too. `op` is the operation of A; `other_op` gives the other factor of
+// the product.
 template <class T>
 TriangleArguments<T> rank_k(bool is_upper, std::int8_t op, std::int64_t n, std::int64_t k, T alpha,
                             const T* a, std::int64_t lda, T beta, T* c, std::int64_t ldc, bool hermitian) {
@@ -148,7 +151,7 @@ TriangleArguments<T> rank_k(bool is_upper, std::int8_t op, std::int64_t n, std::
           hermitian};
 }
 
-// Which operations a routine takes: C A A' of complex xSYRK is plain, that of xHERK conjugated.
+// True if the routine takes the operation: C A A' of complex xSYRK is plain, that of xHERK conjugated.
 template <class T>
 bool takes(std::int8_t op, bool hermitian) {
   if (op == 0) return true;
@@ -172,7 +175,7 @@ int rank_k_fault(bool known_triangle, std::int8_t op, std::int64_t n, std::int64
 template <class T>
 int triangle_fault(bool known_triangle, const TriangleArguments<T>& x, bool by_rows = false) {
   if (!known_triangle) return 1;
-  // xGEMMT numbers its arguments so, by ShapeArgument; by rows A is the caller's B.
+  // Numbers of xGEMMT's arguments by ShapeArgument; by rows, A is the caller's B.
   constexpr int by_columns[] = {0, 2, 3, 4, 4, 5, 8, 10, 13}, swapped[] = {0, 3, 2, 4, 4, 5, 10, 8, 13};
   const GemmArguments<T> whole{x.op_a, x.op_b, x.n,   x.n,    x.k, x.alpha, x.a,
                                x.lda,  x.b,    x.ldb, x.beta, x.c, x.ldc};
@@ -181,7 +184,7 @@ int triangle_fault(bool known_triangle, const TriangleArguments<T>& x, bool by_r
 
 void report_behind_layout(const Counterpart& routine, int position) { report_cblas(routine, position + 1); }
 
-// By rows a triangle is the other one of the transpose, and A is its transpose.
+// By rows, a triangle is the other one of the transpose, and A is its transpose.
 std::int8_t turned(std::int8_t op, bool hermitian) {
   if (op == no_op) return op;
   return std::int8_t(op != 0 ? Op::none : hermitian ? Op::conj_trans : Op::trans);
@@ -310,7 +313,7 @@ void cblas_gemmt(Counterpart& other, int layout, int uplo, int op_a, int op_b, I
 
 }  // namespace
 
-// `Scalar` is T of xSYRK and real of xHERK.
+// `Scalar` is T for xSYRK and real for xHERK.
 #define TILEWRIGHT_FORTRAN_RANK_K(name, T, Int, Scalar, hermitian, what, spellings, plain, wide)             \
   extern "C" TILEWRIGHT_SHOWN void name(const char* uplo, const char* op, const Int* n, const Int* k,        \
                                         const Scalar* alpha, const T* a, const Int* lda, const Scalar* beta, \

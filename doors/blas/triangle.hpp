@@ -1,5 +1,5 @@
-// One triangle of C = alpha op(A) op(B) + beta C by products: what xSYRK, xHERK and xGEMMT of Fortran and
-// CBLAS come to. The square below (above) the diagonal is a product, the two triangles beside it are halved
+// Computes one triangle of C = alpha op(A) op(B) + beta C by products, for xSYRK, xHERK and xGEMMT of Fortran
+// and CBLAS. The square below (above) the diagonal is a product, the two triangles beside it are halved
 // again; small ones are computed whole and copied, or left to the program's BLAS.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::blas {
 
-// Computes a small triangle by other means: a reference to what does, which outlives it, or none.
+// Computes a small triangle by other means: a reference to a callable that outlives it, or null.
 template <class T>
 class TriangleLeaf {
  public:

@@ -1,4 +1,5 @@
-// One triangle of C = alpha op(A) op(B) + beta C as it was called, by columns. Nothing is checked yet.
+// One triangle of C = alpha op(A) op(B) + beta C as the caller described it, by columns. Nothing is checked
+// yet.
 #pragma once
 
 #include "blas/arguments.hpp"
@@ -18,11 +19,11 @@ struct TriangleArguments {
   T beta;
   T* c;
   std::int64_t ldc;
-  bool is_hermitian = false;  // the diagonal is real and A B is
+  bool is_hermitian = false;  // the diagonal is real, and so is that of A B
 
   std::int64_t a_rows() const { return op_a == 0 ? n : k; }
   std::int64_t b_rows() const { return op_b == 0 ? k : n; }
-  // That of rows and columns first ... first + count - 1.
+  // Returns the triangle of rows and columns first ... first + count - 1.
   TriangleArguments part(std::int64_t first, std::int64_t count) const {
     TriangleArguments x = *this;
     x.n = count;
@@ -31,7 +32,7 @@ struct TriangleArguments {
     x.c += first * (ldc + 1);
     return x;
   }
-  // The square beside the first `half` rows and columns.
+  // Returns the square beside the first `half` rows and columns.
   GemmArguments<T> square(std::int64_t half) const {
     const TriangleArguments rows = part(is_upper ? 0 : half, 0), cols = part(is_upper ? half : 0, 0);
     T* const corner = is_upper ? c + half * ldc : c + half;

@@ -1,4 +1,4 @@
-// Exact types alone: what is nearly a number or a truth is the long way's to judge.
+// Accepts exact types alone: the general path decides about values that merely resemble a number or a bool.
 #include "arguments.hpp"
 
 namespace tilewright::python {

@@ -1,4 +1,4 @@
-// The arguments of matmul that its short way understands.
+// The arguments of matmul that its fast path understands.
 #pragma once
 
 #include <Python.h>
@@ -12,11 +12,11 @@ struct Arguments {
   Factors factors{};
   bool transpose_a = false, transpose_b = false;
   int threads = 0;
-  void* stream = nullptr;  // where stream_given
+  void* stream = nullptr;  // valid if stream_given
   bool stream_given = false;
 
-  // Of a call as CPython makes it: values by position, then those of `names`. False, with no error set, for a
-  // name or a value that the long way has to look at.
+  // Parses a call as CPython makes it: values by position, then those of `names`. Returns false, with no
+  // error set, for a name or a value that needs the general path.
   bool parse(PyObject* const* values, Py_ssize_t count, PyObject* names);
 
  private:

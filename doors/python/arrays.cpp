@@ -1,4 +1,4 @@
-// The one file that knows NumPy's C interface. Compiled against NumPy 2 it serves NumPy 1.x too.
+// The one file that uses NumPy's C interface. Compiled against NumPy 2 it serves NumPy 1.x too.
 #include "arrays.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION

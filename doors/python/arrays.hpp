@@ -1,4 +1,4 @@
-// NumPy arrays without the detour over Python's attributes: what they are, and new ones.
+// Reads and makes NumPy arrays without the detour over Python's attributes.
 #pragma once
 
 #include <Python.h>
@@ -9,23 +9,25 @@
 
 namespace tilewright::python {
 
-// Imports NumPy's functions; to be called once, before all others. False with Python's error set.
+// Imports NumPy's functions; call it once, before all others. Returns false with Python's error set if the
+// import fails.
 bool import_numpy();
 
-// Exactly numpy.ndarray, no subclass.
+// True for exactly numpy.ndarray, false for subclasses.
 bool is_array(PyObject* object);
 
-// Describes an array of one of the four element types and up to View::most_dims dimensions; false for others.
+// Describes an array of one of the four element types and up to View::most_dims dimensions; returns false for
+// others.
 bool read_array(PyObject* array, View& to);
 
-// Of dimension `index`, also where it splits elements.
+// Returns the stride of dimension `index`, also if it splits elements.
 std::int64_t stride_bytes(PyObject* array, int index);
 
-// One of the four element types of this machine's byte order, from NumPy's description of it; false for
-// others.
+// Reads one of the four element types of this machine's byte order from NumPy's description of it; returns
+// false for others.
 bool read_dtype(PyObject* dtype, DType& to);
 
-// A new array, by rows, of unset elements: a new reference, or null with Python's error set.
+// Makes an array, by rows, of unset elements: a new reference, or null with Python's error set.
 PyObject* new_array(DType dtype, int ndim, const std::int64_t* shape);
 
 }  // namespace tilewright::python

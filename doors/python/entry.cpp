@@ -1,5 +1,5 @@
-// The short way of matmul. It decides on the types and names of arguments alone whether it serves a call, and
-// computes no error message of its own: what it cannot do goes the long way, which says why.
+// The fast path of matmul. It decides by the types and names of arguments alone whether it serves a call, and
+// words no error message of its own: it leaves every other call to the general path, which reports errors.
 #include "entry.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace tilewright::python {
 namespace {
 
-// What the function needs. There is one, and its `self` is null: Python then takes it for a function of its
-// module, which it is pickled as. A package that is imported again brings a new `general`.
+// The data of the function. There is one, and its `self` is null: Python then treats it as a function of its
+// module and pickles it as one. A package that is imported again brings a new `general`.
 struct Entry {
   Library* library = nullptr;
   PyObject* general = nullptr;
@@ -24,7 +24,7 @@ struct Entry {
 };
 Entry entry;
 
-// One more dimension, of one element, before that at `index`; and one less.
+// insert() adds a dimension of one element before the one at `index`; drop() removes a dimension.
 void insert(View& x, int index) {
   std::copy_backward(x.shape + index, x.shape + x.ndim, x.shape + x.ndim + 1);
   std::copy_backward(x.strides + index, x.strides + x.ndim, x.strides + x.ndim + 1);
@@ -42,8 +42,8 @@ void transpose(View& x) {
   std::swap(x.strides[x.ndim - 1], x.strides[x.ndim - 2]);
 }
 
-// The shape of a's and b's batches broadcast to each other, in front of rows and columns; false where they do
-// not fit.
+// Broadcasts the batches of a and b to each other, in front of rows and columns; returns false if they do not
+// fit.
 bool result_shape(const View& a, const View& b, View& c) {
   if (a.shape[a.ndim - 1] != b.shape[b.ndim - 2]) return false;
   c.ndim = std::max(a.ndim, b.ndim);
@@ -62,13 +62,13 @@ bool same_shape(const View& x, const View& y) {
   return x.ndim == y.ndim && std::equal(x.shape, x.shape + x.ndim, y.shape);
 }
 
-// The operands of a call: what of them is a vector gets a dimension that the result is without.
+// The operands of a call: a vector gets a second dimension that the result lacks.
 struct Operands {
   View a, b, c;
   bool row = false, column = false;
-  View shape;  // of the result
+  View shape;  // shape of the result
 
-  // After a and b have been read.
+  // Called after a and b were read.
   bool fit() {
     if (a.dtype != b.dtype || a.location != b.location || a.device != b.device) return false;
     if (a.ndim == 0 || b.ndim == 0 || a.ndim == View::most_dims || b.ndim == View::most_dims) return false;
@@ -80,7 +80,7 @@ struct Operands {
     if (row) drop(shape, shape.ndim - (column ? 1 : 2));
     return true;
   }
-  // After c has been read.
+  // Called after c was read.
   bool fits_result() {
     if (c.dtype != a.dtype || c.location != a.location || c.device != a.device) return false;
     if (c.read_only || !same_shape(c, shape)) return false;
@@ -90,7 +90,7 @@ struct Operands {
   }
 };
 
-// NumPy's arrays, or those of a maker.
+// Reads NumPy's arrays, or those of a maker.
 class Reader {
  public:
   Reader(const Makers& makers, PyObject* first) : type_(Py_TYPE(first)) {
@@ -104,7 +104,7 @@ class Reader {
   PyObject* make(PyObject* like, const View& shape, DType dtype) const {
     return numpy_ ? new_array(dtype, shape.ndim, shape.shape) : maker_->make(like, shape);
   }
-  // The stream that was given, which host arrays have none of, or the maker's current one.
+  // Sets the stream that was given, which host arrays cannot have, or the maker's current one.
   bool stream(const View& view, const Arguments& arguments, void*& to) const {
     if (arguments.stream_given) return view.location == Location::device;
     return numpy_ || maker_->stream(view, to);
@@ -120,8 +120,8 @@ bool fits_type(const Factors& factors, DType dtype) {
   return is_complex(dtype) || (factors.alpha.imag() == 0 && factors.beta.imag() == 0);
 }
 
-// From so many bytes on, allocators ask the system for every array. It zeroes a page when that is first
-// written to, in a cache, and stores that go around caches would throw the page out.
+// Allocators ask the system for every array of at least this size. The system zeroes a page in the cache at
+// its first write, and stores that bypass the cache would evict the page.
 constexpr double fresh_bytes = 1 << 25;
 
 double bytes_of(const View& x) {
@@ -130,7 +130,8 @@ double bytes_of(const View& x) {
   return bytes;
 }
 
-// Whether it was done; false where the call has to go the long way. `made`: the result is a new array.
+// Returns true if the product was computed; false if the call needs the general path. `made`: the result is a
+// new array.
 bool run(Library& library, const Operands& x, const Arguments& arguments, void* stream, bool made) {
   if (!fits_type(arguments.factors, x.c.dtype)) return false;
   const Product product(x.a, x.b, x.c, arguments.factors);
@@ -152,7 +153,7 @@ bool run(Library& library, const Operands& x, const Arguments& arguments, void* 
   return true;
 }
 
-// The result, or null where the call has to go the long way (no error set) or failed (error set).
+// Returns the result, or null if the call needs the general path (no error set) or failed (error set).
 PyObject* multiply(Library& library, const Arguments& arguments) {
   const Reader reader(library.makers(), arguments.a);
   Operands x;
@@ -162,7 +163,7 @@ PyObject* multiply(Library& library, const Arguments& arguments) {
   if (!x.fit()) return nullptr;
   PyObject *made = nullptr, *out = arguments.out;
   if (out == nullptr) {
-    if (arguments.stream_given) return nullptr;  // a result for another stream than the maker's current one
+    if (arguments.stream_given) return nullptr;  // a result for a stream other than the maker's current one
     made = out = reader.make(arguments.a, x.shape, x.a.dtype);
     if (made == nullptr) return nullptr;
   }
@@ -196,7 +197,7 @@ PyObject* make_matmul(Library& library, PyObject* general, std::string doc) {
   entry.library = &library;
   Py_INCREF(general);
   Py_XDECREF(std::exchange(entry.general, general));
-  if (entry.doc.empty()) entry.doc = std::move(doc);  // of which earlier functions have the address
+  if (entry.doc.empty()) entry.doc = std::move(doc);  // earlier functions hold the address of the docstring
   entry.method = {"matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
                   METH_FASTCALL | METH_KEYWORDS, entry.doc.c_str()};
   PyObject* module = PyUnicode_FromString("tilewright");

@@ -1,5 +1,5 @@
-// matmul as Python sees it: a function that serves what most calls are, products of two NumPy arrays without
-// options, by itself, and hands everything else to the package's function of the same name.
+// matmul as Python sees it: a function that computes the most common calls, products of two NumPy arrays
+// without options, by itself, and hands everything else to the package's function of the same name.
 #pragma once
 
 #include <Python.h>
@@ -10,8 +10,8 @@
 
 namespace tilewright::python {
 
-// A new function object with this docstring, from whose first line Python reads the signature; it calls
-// `general` (borrowed; kept) for what it does not serve. Null with Python's error set.
+// Makes a function object with this docstring, from whose first line Python reads the signature; it calls
+// `general` (borrowed; kept) for other calls. Returns null with Python's error set on failure.
 PyObject* make_matmul(Library& library, PyObject* general, std::string doc);
 
 }  // namespace tilewright::python

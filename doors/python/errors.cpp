@@ -1,4 +1,4 @@
-// One class of Python's own for each code: programs that catch ValueError need not know of this package.
+// Uses a class of Python's own for each code: programs that catch ValueError need not know this package.
 #include "errors.hpp"
 
 #include <new>
@@ -25,7 +25,7 @@ PyObject* class_of(ErrorCode code) {
   }
 }
 
-// What the package calls arguments of the library.
+// The package's names of the library's arguments.
 struct Renamed {
   const char *library, *package;
 };
@@ -42,9 +42,10 @@ std::string sentence(const Error& error) {
   return text;
 }
 
-// Names and lines of files may hold anything: control characters, and what is not UTF-8, are told as \x1b.
+// Names and lines of files may hold anything: control characters and bytes that are not UTF-8 are printed as
+// \x1b.
 void set_error(PyObject* type, const std::string& message) {
-  constexpr std::size_t most_bytes = 4000;  // what was passed may be megabytes of text
+  constexpr std::size_t most_bytes = 4000;  // the caller's argument may be megabytes of text
   std::string shown;
   for (const char c : message.substr(0, most_bytes)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -56,7 +57,7 @@ void set_error(PyObject* type, const std::string& message) {
   }
   if (message.size() > most_bytes) shown += "...";
   PyObject* text = PyUnicode_DecodeUTF8(shown.data(), Py_ssize_t(shown.size()), "backslashreplace");
-  if (text == nullptr) return;  // no memory, which Python has noted
+  if (text == nullptr) return;  // no memory; Python's error is set
   PyErr_SetObject(type, text);
   Py_DECREF(text);
 }

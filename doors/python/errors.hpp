@@ -1,4 +1,4 @@
-// How what the library throws becomes Python's errors.
+// Translates exceptions of the library to Python's errors.
 #pragma once
 
 #include <Python.h>
@@ -7,11 +7,11 @@
 
 namespace tilewright::python {
 
-// Sets Python's error to what is being thrown: ValueError for bad arguments, NotImplementedError for what
-// nothing serves, MemoryError, OSError, and RuntimeError for the rest. To be called in a handler.
+// Sets Python's error from the exception in flight: ValueError for bad arguments, NotImplementedError for
+// unsupported calls, MemoryError, OSError, and RuntimeError for the rest. Call it in a handler.
 void set_python_error();
 
-// The same for nanobind, which translates its own.
+// The same for nanobind, which translates its own exceptions.
 void translate_error(const std::exception_ptr& error, void* unused);
 
 }  // namespace tilewright::python

@@ -1,5 +1,5 @@
-// The C functions by which a maker of arrays tells of them without Python's attributes: DLPack's exchange
-// table (dlpack.h since 1.2, `__dlpack_c_exchange_api__`), as far as it is read here. Its layout is DLPack's.
+// The C functions by which a maker describes its arrays without Python's attributes: DLPack's exchange table
+// (dlpack.h since 1.2, `__dlpack_c_exchange_api__`), as far as the package reads it. Its layout is DLPack's.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Tensor {
   Device device;
   std::int32_t ndim;
   DataType dtype;
-  std::int64_t *shape, *strides;  // strides may be null: by rows
+  std::int64_t *shape, *strides;  // strides may be null: packed by rows
   std::uint64_t byte_offset;
 };
 

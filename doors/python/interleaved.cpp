@@ -1,4 +1,4 @@
-// The package keeps interleaved batches by rows, as its arrays are: to the library each matrix is its
+// The package keeps interleaved batches by rows, like its arrays: for the library each matrix is its
 // transpose, and a product has its sides swapped.
 #include "interleaved.hpp"
 
@@ -20,10 +20,10 @@ struct Size {
   std::int64_t rows, cols, block, count;
 };
 
-// A leading dimension is at least 1, also where columns have no elements.
+// A leading dimension is at least 1, even if columns have no elements.
 std::int64_t ld_of(std::int64_t cols) { return std::max<std::int64_t>(cols, 1); }
 
-// `x`, a vector of elements, as the library's view of matrices with these rows and columns.
+// Returns the library's view of `x`, a vector of elements, as matrices with these rows and columns.
 template <class T, Location L>
 InterleavedBatch<T, L> batch(const View& x, const Size& size) {
   return {reinterpret_cast<T*>(x.data), size.cols, size.rows, ld_of(size.cols), size.block, size.count};
@@ -38,10 +38,10 @@ void check_room(const char* name, const View& x, const Size& size) {
         std::string(name) + " is no vector of the " + std::to_string(needed) + " elements that are needed");
 }
 
-// `x` of (count, rows, cols) by rows, packed or with a stride between matrices.
+// Returns a view of `x`, (count, rows, cols) by rows, packed or with a stride between matrices.
 template <class T, Location L>
 StridedBatch<T, L> strided(const View& x) {
-  const bool empty = x.shape[0] == 0 || x.shape[1] == 0 || x.shape[2] == 0;  // strides mean nothing then
+  const bool empty = x.shape[0] == 0 || x.shape[1] == 0 || x.shape[2] == 0;  // strides then have no meaning
   const std::int64_t ld = x.shape[1] > 1 && !empty ? x.strides[1] : ld_of(x.shape[2]);
   const std::int64_t stride = x.shape[0] > 1 && !empty ? x.strides[0] : 0;
   return {reinterpret_cast<T*>(x.data), x.shape[2], x.shape[1], ld, stride, x.shape[0]};
@@ -79,7 +79,7 @@ void convert(Library& library, const View& matrices, const View& blocks, std::in
   });
 }
 
-// c (m x n) = alpha a (m x k) b (k x n) + beta c: by columns C^T = B^T A^T.
+// Computes c (m x n) = alpha a (m x k) b (k x n) + beta c: by columns C^T = B^T A^T.
 void multiply(Library& library, const View& a, const View& b, const View& c, std::int64_t m, std::int64_t n,
               std::int64_t k, std::int64_t block, std::int64_t count, const Factors& factors,
               const GemmOptions* given, std::uint64_t stream) {

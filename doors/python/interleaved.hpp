@@ -1,4 +1,4 @@
-// Interleaved batches: conversions and products.
+// Binds conversions and products of interleaved batches.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Problems travel as their texts, which are what logs, wisdom and the tool speak too.
+// Problems are passed as their texts, the notation of logs, wisdom and the tool.
 #include "learning.hpp"
 
 #include <nanobind/stl/complex.h>

@@ -1,4 +1,4 @@
-// explain, prepare and record, of problems that are written down or that arrays are.
+// Binds explain, prepare and record for problems given as texts or as arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// A notice for each problem without a record would be a line for each shape of a notebook: explain() tells
-// them, and TILEWRIGHT_NOTICES=on brings them back.
+// A notice for each problem without a record would print a line for each shape of a notebook: explain() shows
+// these notices, and TILEWRIGHT_NOTICES=on restores them.
 #include "library.hpp"
 
 #include <cstdlib>

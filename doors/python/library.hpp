@@ -15,16 +15,17 @@
 
 namespace tilewright::python {
 
-// Lives in the module, which never goes away; any number of threads may ask for the context.
+// Lives in the module, which is never destroyed; any number of threads may ask for the context.
 class Library {
  public:
   Context& context();
   Recorder& recorder() noexcept { return recorder_; }
   Makers& makers() noexcept { return makers_; }
-  // Whether what CUDA needs has been looked for: the first product on a GPU goes the long way, which does it.
+  // True once the package has searched for CUDA's libraries: the first product on a GPU takes the general
+  // path, which does it.
   bool cuda_sought() const noexcept { return cuda_sought_; }
   void set_cuda_sought() noexcept { cuda_sought_ = true; }
-  // The CBLAS for large matrices, to be named before the context is made.
+  // Sets the CBLAS for large matrices; call it before the context is made.
   void set_cblas(std::string path) { cblas_ = std::move(path); }
 
  private:
@@ -36,8 +37,8 @@ class Library {
   std::unique_ptr<Context> context_;
 };
 
-// Multiplications above which a call gives up Python's lock: some ten microseconds of work. Below, giving it
-// up and waiting for it again costs more than others could gain.
+// A call of more multiplications than this releases Python's lock: about ten microseconds of work. For less
+// work, releasing and reacquiring the lock costs more than other threads could gain.
 inline constexpr double least_work_unlocked = 32768;
 
 }  // namespace tilewright::python

@@ -1,5 +1,5 @@
-// Each entry of the lists is a group of the library's: matrices of one shape, as many as its leading
-// dimensions say. Groups take addresses, so that no strides are out of reach.
+// Each entry of the lists is a group of the library: matrices of one shape, as many as its leading dimensions
+// give. Groups take addresses, so that any strides are possible.
 #include "lists.hpp"
 
 #include <nanobind/stl/complex.h>
@@ -58,7 +58,7 @@ void run_entries(Context& context, const std::vector<Entry>& entries, const Fact
   gemm_grouped<T>(context, groups, options);
 }
 
-// Each entry as the batch of matrices by addresses that it was, with its share of the time by operations.
+// Records each entry as a batch of matrices by addresses, with its share of the time by operations.
 void record_entries(Recorder& recorder, const std::vector<Entry>& entries, double seconds) {
   double all = 0;
   for (const Entry& entry : entries) all += flops(entry.problem);
@@ -76,7 +76,8 @@ void record_entries(Recorder& recorder, const std::vector<Entry>& entries, doubl
   }
 }
 
-// Nothing, or for each entry what has to be copied first.
+// Returns an empty list if the products were computed, or the operands of each entry that must be copied
+// first.
 std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list c,
                               std::complex<double> alpha, std::complex<double> beta, bool conj_a, bool conj_b,
                               const GemmOptions* options) {
@@ -108,11 +109,11 @@ std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list
   return {};
 }
 
-// One array of a list: where it begins and ends, and what it is.
+// One array of a list: its first and last byte, and its role.
 struct Item {
   AddressRange extent;
   std::size_t problem;
-  unsigned part;  // of the problem, as Copies name it
+  unsigned part;  // operand of the problem, as Copies names it
   nb::handle array;
 };
 
@@ -139,9 +140,9 @@ void check_outs(const Item& x, const Item& y) {
               std::int64_t(second));
 }
 
-// For each problem which of its operands share elements with the out of another one; empty where none does.
-// Throws Error for outs that share elements. Goes through the arrays in the order of their addresses, with
-// those that have not ended yet.
+// Returns for each problem its operands that share elements with the out of another problem; empty if there
+// are none. Throws Error if two outs share elements. Sweeps the arrays in the order of their addresses and
+// keeps those that have not ended yet.
 std::vector<unsigned> shared(nb::list a, nb::list b, nb::list c) {
   std::vector<unsigned> found;
   std::vector<Item> outs, operands;

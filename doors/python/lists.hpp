@@ -1,4 +1,4 @@
-// Products of lists of arrays, each with a shape of its own, in one call of the library.
+// Multiplies lists of arrays, each with a shape of its own, in one call of the library.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,7 +1,6 @@
-// Python's lock, given up and taken. A thread that asks for it while the interpreter ends never gets it:
+// Releases and acquires Python's lock. A thread that asks for it while the interpreter ends never gets it:
 // before CPython 3.14 it is ended there by pthread_exit, which unwinds the stack as an exception does and
-// ends the process where that meets a noexcept function. Such threads stop here for good instead, as 3.14 has
-// it.
+// ends the process where that meets a noexcept function. Such threads stop here forever instead, as in 3.14.
 #pragma once
 
 #include <Python.h>
@@ -11,19 +10,20 @@
 
 namespace tilewright::python {
 
-// f(); where it would end this thread, the thread waits for the end of the process.
+// Runs f(); if f would end this thread, the thread waits for the end of the process.
 template <class F>
 auto or_wait(F&& f) {
   try {
     return f();
   } catch (const std::exception&) {
     throw;
-  } catch (...) {  // pthread_exit's, which has no object; to leave this block would end the process
+    // This is the unwinding of pthread_exit, which has no object; leaving this block would end the process.
+  } catch (...) {
     for (;;) pause();
   }
 }
 
-// The lock given up while this lives, where `wanted`.
+// Releases the lock for its lifetime if `wanted`.
 class Unlocked {
  public:
   explicit Unlocked(bool wanted) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
@@ -37,7 +37,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-// The lock held while this lives, by whichever thread.
+// Holds the lock for its lifetime, on any thread.
 class Locked {
  public:
   Locked() : state_(or_wait([] { return PyGILState_Ensure(); })) {}

@@ -1,4 +1,4 @@
-// Matrices come as operands whose columns are neighbours; pivots, info and workspace as addresses of 64-bit
+// Matrices arrive as operands whose columns are contiguous; pivots, info and workspace as addresses of 64-bit
 // integers and bytes that the package's Python half owns.
 #include "lu.hpp"
 
@@ -14,7 +14,7 @@ namespace nb = nanobind;
 namespace tilewright::python {
 namespace {
 
-// A matrix by columns, as every routine here takes it.
+// A matrix by columns, as every routine here expects it.
 struct Columns {
   View view;
   std::int64_t rows, cols, ld;
@@ -22,7 +22,7 @@ struct Columns {
 
 Columns columns_of(const char* name, nb::handle object) {
   const View x = view_of(name, object);
-  const bool empty = x.ndim == 2 && (x.shape[0] == 0 || x.shape[1] == 0);  // strides mean nothing then
+  const bool empty = x.ndim == 2 && (x.shape[0] == 0 || x.shape[1] == 0);  // strides then have no meaning
   if (x.ndim != 2 || !x.regular || (!empty && x.shape[0] > 1 && x.strides[0] != 1))
     throw Error(ErrorCode::invalid_argument, name, std::string(name) + " is no matrix by columns");
   const std::int64_t least = std::max<std::int64_t>(x.shape[0], 1);
@@ -93,7 +93,7 @@ LuProblem problem_of(const std::string& dtype, std::int64_t m, std::int64_t n, s
   return {parse_dtype(dtype), m, n, lda, Location::device};
 }
 
-// Plans of matrices on a GPU, and their runs with addresses of device memory.
+// Binds plans of matrices on a GPU, and their runs with addresses of device memory.
 void bind_plans(nb::module_& module, Library& library) {
   nb::class_<LuPlan>(module, "LuPlan")
       .def_prop_ro("workspace_bytes", &LuPlan::workspace_bytes)

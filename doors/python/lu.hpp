@@ -1,4 +1,4 @@
-// LU: factors, systems, inverses, of matrices in host memory and, by plans, in that of a GPU.
+// Binds LU: factors, systems and inverses of matrices in host memory and, by plans, in GPU memory.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Errors that reading meets are cleared: the long way meets them again and says them.
+// Errors during reading are cleared: the general path meets them again and reports them.
 #include "makers.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ bool dtype_of(const dlpack::DataType& type, DType& to) {
 bool describe(const dlpack::Tensor& x, View& to) {
   const bool host = x.device.type == dlpack::cpu, device = x.device.type == dlpack::cuda;
   if (!(host || device) || x.ndim > View::most_dims || !dtype_of(x.dtype, to.dtype)) return false;
-  if (x.data == nullptr) return false;  // no elements, or none that lie anywhere
+  if (x.data == nullptr) return false;  // no elements, or none with an address
   to.data = static_cast<char*>(x.data) + x.byte_offset;
   to.location = host ? Location::host : Location::device;
   to.device = device ? x.device.id : 0;
@@ -34,8 +34,9 @@ bool describe(const dlpack::Tensor& x, View& to) {
   return true;
 }
 
-// By the exchange table. What PyTorch keeps beside the elements (gradients, lazy negation and conjugation) is
-// asked for where the type has it; while forward derivatives are open every tensor may have one.
+// Reads arrays by the exchange table. PyTorch keeps more than the elements (gradients, lazy negation and
+// conjugation), which is checked if the type has it; while forward derivatives are open, every tensor may
+// have one.
 class Exchanging : public Maker {
  public:
   Exchanging(const dlpack::Exchange& table, PyObject* of, PyObject* derivatives)
@@ -109,7 +110,7 @@ bool read_number(PyObject* object, std::int64_t& to) {
   return to != -1 || PyErr_Occurred() == nullptr;
 }
 
-// Attributes shape, strides (bytes), dtype, data.ptr and data.device_id.
+// Reads arrays by the attributes shape, strides (bytes), dtype, data.ptr and data.device_id.
 class Attributed : public Maker {
  public:
   explicit Attributed(PyObject* stream) : stream_(stream) {}

@@ -1,5 +1,5 @@
-// Makers of arrays that matmul's short way knows beside NumPy, each registered with the package's Python half
-// by the type of its arrays.
+// The makers of arrays other than NumPy that matmul's fast path supports, each registered by the package's
+// Python half with the type of its arrays.
 #pragma once
 
 #include <Python.h>
@@ -15,26 +15,27 @@ namespace tilewright::python {
 class Maker {
  public:
   virtual ~Maker() = default;
-  // False, with no error set, for what the long way has to look at.
+  // Returns false, with no error set, if the array needs the general path.
   virtual bool read(PyObject* array, View& to) const = 0;
-  // The maker's current stream; false likewise.
+  // Sets the maker's current stream; returns false likewise.
   virtual bool stream(const View& view, void*& to) const = 0;
-  // A new array like `like` of this shape: a new reference, or null with Python's error set.
+  // Makes an array like `like` of this shape: a new reference, or null with Python's error set.
   PyObject* make(PyObject* like, const View& shape) const;
 
   PyTypeObject* type = nullptr;
   PyObject* empty = nullptr;  // callable(like, shape)
 };
 
-// The maker of arrays of exactly this type; null where none is registered. Makers stay for good.
+// Finds the maker of arrays of exactly this type; null if none is registered. Makers are never removed.
 class Makers {
  public:
   const Maker* find(PyTypeObject* type) const;
-  // By the table of the type; false where it has none that can be read. `type` and `empty` are kept, and
-  // `derivatives`: a dictionary whose _current_level is not negative while forward derivatives are open, or
-  // None.
+  // Adds a maker by the exchange table of the type; returns false if the type has no table that can be read.
+  // Keeps `type`, `empty` and `derivatives`: a dictionary whose _current_level is not negative while forward
+  // derivatives are open, or None.
   bool add_exchanging(PyObject* type, PyObject* empty, PyObject* derivatives);
-  // By attributes as CuPy's arrays have them; `stream` is a callable(device) that gives an address.
+  // Adds a maker whose arrays have the attributes of CuPy's arrays; `stream` is a callable(device) that
+  // returns an address.
   bool add_attributed(PyObject* type, PyObject* empty, PyObject* stream);
 
  private:

@@ -1,5 +1,5 @@
-// tilewright._core: the library to the package's Python half. Names here are the package's own and may
-// change.
+// tilewright._core: binds the library for the package's Python half. The names are private to the package and
+// may change.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/string.h>
@@ -27,7 +27,7 @@ namespace nb = nanobind;
 namespace tilewright::python {
 namespace {
 
-// Options of one call: where its operands lie is a part of them.
+// Returns the options of one call, including the location of its operands.
 GemmOptions with_place(const GemmOptions* options, const View& c, std::uint64_t stream) {
   GemmOptions own = options != nullptr ? *options : usual_options();
   own.device = c.device;
@@ -35,7 +35,7 @@ GemmOptions with_place(const GemmOptions* options, const View& c, std::uint64_t 
   return own;
 }
 
-// Only what says itself where it lies can be wrong.
+// Checks arrays that state their own location; others cannot be wrong.
 void check_address(const char* name, const View& x) {
   if (x.data != nullptr) return;
   for (int i = 0; i < x.ndim; ++i)
@@ -80,10 +80,10 @@ unsigned product(Library& library, nb::handle a, nb::handle b, nb::handle c, std
   return copy_none;
 }
 
-PyObject* first_made = nullptr;  // what is in the module, from when it is complete on; never given back
+PyObject* first_made = nullptr;  // the module's contents, set once they are complete; never freed
 
-// Whether the module is imported again, as after it was removed from sys.modules. Types are registered once,
-// so that it gets what it had.
+// Returns true if the module is imported again, for example after it was removed from sys.modules. Types can
+// be registered only once, so the new module gets the first one's contents.
 bool restored(nb::module_& module) {
   if (first_made == nullptr) return false;
   for (const auto& [name, value] : nb::borrow<nb::dict>(first_made))
@@ -100,7 +100,7 @@ NB_MODULE(_core, module) {
   if (restored(module)) return;
   if (!import_numpy()) throw nb::python_error();
   nb::register_exception_translator(&translate_error);
-  // Never destroyed: threads may still be in it when the process ends, and a driver may have gone before.
+  // Never destroyed: threads may still use it when the process ends, and a driver may be gone by then.
   static Library& library = *new Library;
   bind_operand(module);
   bind_options(module);
@@ -143,7 +143,7 @@ NB_MODULE(_core, module) {
         return nb::steal(make_matmul(library, general.ptr(), std::move(doc)));
       },
       nb::arg("general"), nb::arg("doc"));
-  // Threads may hold arrays for good when the process ends (lock.hpp): no fault that users should read of.
+  // Threads may keep arrays until the process ends (lock.hpp): users should not see a warning about that.
   nb::set_leak_warnings(false);
   first_made = nb::dict(module.attr("__dict__")).release().ptr();
 }

@@ -1,4 +1,4 @@
-// What is in an operand is checked here once; products trust it.
+// Operands are checked here once; products rely on it.
 #include "operand.hpp"
 
 #include <nanobind/ndarray.h>
@@ -35,8 +35,8 @@ void make_operand(Operand* to, std::uint64_t address, const std::string& dtype,
   new (to) Operand{view};
 }
 
-// What DLPack tells of an array on a GPU: (address, dtype, shape, strides, device, read only, owner). The
-// owner keeps the memory alive.
+// Reads DLPack's description of an array on a GPU: (address, dtype, shape, strides, device, read only,
+// owner). The owner keeps the memory alive.
 nb::tuple see_dlpack(nb::handle object) {
   auto seen = std::make_unique<nb::ndarray<nb::ro>>(nb::cast<nb::ndarray<nb::ro>>(object));
   const int place = seen->device_type();
@@ -61,7 +61,7 @@ nb::tuple see_dlpack(nb::handle object) {
   return nb::make_tuple(address, name, nb::tuple(shape), nb::tuple(strides), device, false, owner);
 }
 
-// Where the tensor of a capsule begins; None for what is no capsule of DLPack's that is still unused.
+// Returns the address of the tensor in a capsule; None if it is not an unused capsule of DLPack.
 std::optional<std::uint64_t> dlpack_address(nb::handle capsule) {
   struct Versioned {
     dlpack::Version version;
@@ -80,7 +80,7 @@ std::optional<std::uint64_t> dlpack_address(nb::handle capsule) {
   return reinterpret_cast<std::uint64_t>(tensor->data);
 }
 
-// x for each problem of a batch: leading dimensions of stride 0 in front of its own.
+// Repeats x for each problem of a batch: leading dimensions of stride 0 in front of its own.
 Operand repeated(nb::handle x, const std::vector<std::int64_t>& batch) {
   View view = view_of("out", x);
   const int more = int(batch.size());

@@ -1,5 +1,5 @@
-// Operands as the package's Python half hands them over: NumPy arrays as they are, and descriptions of arrays
-// that others made.
+// Operands as the package's Python half passes them: NumPy arrays, and descriptions of arrays that other
+// packages made.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,15 +11,15 @@
 
 namespace tilewright::python {
 
-// What describes an array of any maker: it keeps nothing alive.
+// Describes an array of any maker and keeps nothing alive.
 struct Operand {
   View view;
 };
 
-// "f32", "float32" and so on. Throws Error naming other texts.
+// Accepts "f32", "float32" and so on. Throws Error naming other texts.
 DType parse_dtype(const std::string& name);
 
-// Of a NumPy array or an Operand; throws Error naming `name` for anything else.
+// Describes a NumPy array or an Operand; throws Error naming `name` for anything else.
 View view_of(const char* name, nanobind::handle object);
 
 void bind_operand(nanobind::module_& module);

@@ -1,4 +1,4 @@
-// Texts are those of the command line's flags.
+// The texts are those of the command line's flags.
 #include "options.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -29,7 +29,7 @@ Value parse(const char* argument, const std::string& text, const Named<Value> (&
               std::string(argument) + " = '" + text + "' is none of " + names);
 }
 
-// The number behind "alpha=" or "energy_within=", where "5%" is 0.05.
+// Returns the number behind "alpha=" or "energy_within="; "5%" is 0.05.
 double parse_weight(const std::string& text, std::size_t begin) {
   char* end = nullptr;
   double value = std::strtod(text.c_str() + begin, &end);

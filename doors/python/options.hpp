@@ -1,4 +1,4 @@
-// GemmOptions from Python's words.
+// Converts Python's keywords to GemmOptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,9 +9,9 @@
 
 namespace tilewright::python {
 
-// What a keyword's text stands for; throws Error listing the texts that are known.
+// Converts a keyword's text; throws Error listing the valid texts.
 Target parse_target(const std::string& text);
-// "time", "energy", "edp", "alpha=0.7", "energy_within=5%".
+// Parses "time", "energy", "edp", "alpha=0.7" or "energy_within=5%".
 void parse_objective(const std::string& text, GemmOptions& to);
 
 void bind_options(nanobind::module_& module);

@@ -1,4 +1,4 @@
-// The steps of arrays, in bytes where strides split elements.
+// Computes the steps of arrays, in bytes if strides split elements.
 #include "overlap.hpp"
 
 #include "arrays.hpp"

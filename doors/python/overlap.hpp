@@ -1,4 +1,4 @@
-// Tells where the elements of arrays lie, so that callers see whether arrays share any.
+// Computes where the elements of arrays lie, so that callers can test whether arrays share any.
 #pragma once
 
 #include <nanobind/nanobind.h>

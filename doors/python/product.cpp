@@ -1,4 +1,4 @@
-// Runs products of arrays: single ones, batches by their levels, and sums.
+// Runs products of arrays: single ones, batches by their levels, and batch-reduce sums.
 #include "product.hpp"
 
 namespace tilewright::python {
@@ -14,7 +14,7 @@ class Call {
     gemm(context_, product_.a().op, product_.b().op, alpha_, a(0), b(0), beta_, c(0), options_);
   }
 
-  // The levels of one call, each operand so many elements behind its first one.
+  // Runs the batch levels of one call; each operand begins this many elements after its first one.
   void batch(std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) const {
     const std::span<const Product::Level> levels = product_.levels();
     Product::Level of[most_batch_levels] = {{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}};  // the innermost first
@@ -29,7 +29,7 @@ class Call {
                  as(b(at_b), &Product::Level::b), Value(beta_), as(c(at_c), &Product::Level::c), options_);
   }
 
-  // All products into one C: one call for a level, by addresses for more.
+  // Adds all products to one C: one call for one level, a list of addresses for more.
   void sum(const GemmProblem& p) const requires(L == Location::host) {
     if (p.layout == Layout::strided) {
       const auto batch_of = [&](const MatrixView<const T>& x, std::int64_t stride) {

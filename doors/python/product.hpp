@@ -1,4 +1,4 @@
-// Products of arrays through the library's calls, in the type of their elements.
+// Computes products of arrays by the library's calls, in the type of their elements.
 #pragma once
 
 #include <complex>
@@ -9,7 +9,7 @@
 
 namespace tilewright::python {
 
-// A factor in the type of the elements.
+// Returns a factor in the type of the elements.
 template <class T>
 T scalar(std::complex<double> value) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
@@ -18,7 +18,7 @@ T scalar(std::complex<double> value) {
     return T(typename T::value_type(value.real()), typename T::value_type(value.imag()));
 }
 
-// f(T()) for the type of the elements.
+// Calls f(T()) with the type of the elements.
 template <class F>
 void with_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -33,7 +33,7 @@ void with_type(DType dtype, F&& f) {
   }
 }
 
-// Only where there is nothing to copy. It neither looks at Python nor needs its lock.
+// Runs a product that needs no copies. It touches no Python object and does not need Python's lock.
 void run_product(const Product& product, Context& context, const GemmOptions& options);
 
 }  // namespace tilewright::python

@@ -1,4 +1,4 @@
-// Records are few and short: one lock each.
+// Records are few and short, so one lock each is enough.
 #include "recorder.hpp"
 
 #include <algorithm>

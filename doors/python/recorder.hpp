@@ -1,4 +1,5 @@
-// What a block of code multiplied: distinct problems, how often, and how long the calls took.
+// Records the products of a block of code: distinct problems, their numbers of calls, and the time of the
+// calls.
 #pragma once
 
 #include <atomic>
@@ -17,10 +18,10 @@ namespace tilewright::python {
 
 struct Runs {
   std::int64_t count = 0;
-  double seconds = 0;  // on the host; of work on a GPU what queueing it took
+  double seconds = 0;  // time on the host; for work on a GPU, the time to queue it
 };
 
-// The problems of one block; threads may add to it at once.
+// The problems of one block; threads may add to it concurrently.
 class Record {
  public:
   void add(const std::string& problem, double seconds);
@@ -31,7 +32,7 @@ class Record {
   std::map<std::string, Runs> runs_;
 };
 
-// All blocks that are open now, of whichever thread. Calls outside of any pay for one look at a flag.
+// All blocks that are open now, on any thread. Calls outside of any block pay for one load of a flag.
 class Recorder {
  public:
   bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
@@ -45,7 +46,7 @@ class Recorder {
   std::vector<std::shared_ptr<Record>> open_;
 };
 
-// f(), recorded as `problem()` where a block is open.
+// Runs f() and records it as `problem()` if a block is open.
 template <class P, class F>
 void recorded(Recorder& recorder, P&& problem, F&& f) {
   if (!recorder.active()) return f();

@@ -1,5 +1,5 @@
-// A stack is one gemm_stack of the library: indices of blocks become offsets from the first one, of the sides
-// that the library sees.
+// A stack is one gemm_stack of the library: indices of blocks become offsets from the first block, with the
+// sides in the library's order.
 #include "stack.hpp"
 
 #include <nanobind/stl/complex.h>
@@ -18,7 +18,7 @@ namespace {
 
 struct Blocks {
   View all, first;              // first: one block
-  const std::int64_t* indices;  // of as many as there are products, each of a block that is there
+  const std::int64_t* indices;  // one for each product; each is the index of an existing block
 
   std::int64_t offset(std::int64_t product) const { return indices[product] * all.strides[0]; }
 };
@@ -75,7 +75,8 @@ GemmProblem stack_problem(const Product& block, const std::vector<StackOffsets>&
   return p;
 }
 
-// What a stack cannot take as it lies beyond what a product cannot: offsets have no sign.
+// Returns the operands that must be copied: those of a product, and blocks with negative strides, because
+// offsets are unsigned.
 unsigned copies_of(const Blocks& a, const Blocks& b, const Blocks& c, const Product& block) {
   unsigned copies = block.copies();
   if (a.all.strides[0] < 0) copies |= copy_a;

@@ -1,5 +1,5 @@
-// Stacks: lists of products of blocks, of which several may be added to one, as block-sparse matrices are
-// multiplied.
+// Multiplies stacks: lists of products of blocks, several of which may be added to one block, as in
+// block-sparse matrices.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// tilewright._tune: the tuner's library to Python, a module of its own so that programs that never tune do
-// not load it.
+// tilewright._tune: binds the tuner's library, in a module of its own so that programs that never tune do not
+// load it.
 #include "tilewright/tune.hpp"
 
 #include <nanobind/nanobind.h>
@@ -32,8 +32,8 @@ nb::dict row_of(const Tuned& tuned) {
   return row;
 }
 
-// Calls back between turns with the lock of Python held; what the callback throws ends the search and is
-// thrown when it has ended.
+// Calls back between samples with Python's lock held; an exception of the callback ends the search and is
+// rethrown after it.
 class Progress {
  public:
   explicit Progress(nb::object callback) : callback_(std::move(callback)) {}

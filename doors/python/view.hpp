@@ -1,4 +1,4 @@
-// An array as products see it, under the name that it has in this package.
+// An array as products see it, under the package's name.
 #pragma once
 
 #include "core/product/array_view.hpp"

@@ -1,4 +1,4 @@
-// LU of columns that a team has behind the C interface.
+// C interface of the LU whose columns are distributed over a team.
 #include <complex>
 
 #include "c/c_handles.hpp"

@@ -1,6 +1,6 @@
-// LU of a matrix whose blocks of columns lie in turn on the members of a team, each on its GPU: right-looking
-// with the next block ahead, as schedule.cpp queues it for GPUs that one process has. A member's columns lie
-// side by side on its device, behind them two places for the blocks of others.
+// LU of a matrix whose blocks of columns are distributed cyclically over the members of a team, each with its
+// GPU: right-looking with the next block ahead, as schedule.cpp queues it for GPUs of one process. A member's
+// columns lie contiguously on its device, followed by two places for the blocks of others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t places = 2;  // for blocks of others: one is updated with while the next arrives
+constexpr std::int64_t places = 2;  // for blocks of others: one is used while the next arrives
 
 struct CyclicJob {
-  LuShape shape;  // of the whole matrix on the device
+  LuShape shape;  // shape of the whole matrix on the device
   void* a = nullptr;
   std::int64_t lda = 0;
   std::int64_t* pivots = nullptr;
@@ -54,7 +54,7 @@ class CyclicLu {
       places_.emplace_back(gpu_, job.team->members == 1 ? 0 : message_bytes(job.shape.m, nb()));
   }
 
-  // The first zero pivot of this member's blocks.
+  // Returns the first zero pivot of this member's blocks.
   std::int64_t run() {
     const Gpu::Current current(gpu_);
     move_columns(true);
@@ -81,11 +81,11 @@ class CyclicLu {
   std::int64_t element_bytes() const { return size_bytes(job_.shape.dtype); }
   int owner_of(int index) const { return index % job_.team->members; }
   bool is_own(int index) const { return owner_of(index) == job_.team->own; }
-  // Of this member's columns, those that lie before column `column` of the matrix.
+  // Returns the number of this member's columns that lie before column `column` of the matrix.
   std::int64_t own_before(std::int64_t column) const {
     return local_columns(column, nb(), job_.team->own, job_.team->members);
   }
-  // Of a block: room for its message, and when it had arrived and was last read on either stream.
+  // The buffer of a block's message, and the events of its arrival and of its last read on either stream.
   struct BlockPlace {
     BlockPlace(const Gpu& gpu, std::int64_t bytes)
         : message(gpu, std::size_t(std::max<std::int64_t>(bytes, 8))),
@@ -103,11 +103,11 @@ class CyclicLu {
     return step;
   }
 
-  // A message: the block's columns from its first row on, its companions, its pivots.
+  // A message holds the block's columns from its first row on, its companions, and its pivots.
   std::int64_t message_bytes(std::int64_t rows, std::int64_t columns) const {
     return rows * columns * element_bytes() + columns * 8 + engine_.companion_bytes();
   }
-  // Calls block(device, message, columns), then piece(device, message, bytes) for what follows it.
+  // Calls block(device, message, columns), then piece(device, message, bytes) for the data that follow it.
   template <class Block, class Piece>
   std::int64_t walk(const LuStep& step, char* at, Block&& block, Piece&& piece) {
     const std::int64_t rows = job_.shape.m - step.first, column_bytes = rows * element_bytes();
@@ -127,7 +127,8 @@ class CyclicLu {
     return at - begin;
   }
 
-  // The matrix's home is the host: in at the beginning, out at the end.
+  // The caller's matrix is on the host: its columns are copied to the device at the beginning and back at the
+  // end.
   void move_columns(bool in) {
     if (job_.own_columns == 0) return;
     CopiedBlock all;
@@ -149,7 +150,7 @@ class CyclicLu {
     CUstream_st* const on = copies_.get();
     BlockPlace& place = place_of(step);
     char* const at = static_cast<char*>(place.message.data());
-    place.arrived.synchronize();  // what lay there before is on the device
+    place.arrived.synchronize();  // the previous block of this place has reached the device
     factored_.hold_back(on);
     const std::int64_t bytes = walk(
         step, at,
@@ -172,7 +173,7 @@ class CyclicLu {
     const auto none = [](auto&&...) {};
     const std::int64_t bytes = walk(step, at, none, none);
     job_.team->broadcast(at, bytes, owner_of(step.index));
-    // The block before the last lay in the same place, and is read until then.
+    // The block before the last one used the same place, and is read until these events.
     place.updated.hold_back(on), place.looked_ahead.hold_back(on);
     walk(
         step, at,
@@ -190,7 +191,7 @@ class CyclicLu {
     if (step.index + 1 == engine_.steps() || !is_own(step.index + 1)) return;
     const LuStep next = step_at(step.index + 1);
     CUstream_st* const panels = engine_.stream(LuLane::panel);
-    updated_.hold_back(panels);  // its columns, by the update before this one
+    updated_.hold_back(panels);  // the update before this one wrote its columns
     if (!is_own(step.index)) place_of(step).arrived.hold_back(panels);
     engine_.update(step, next.column, next.columns, LuLane::panel);
     place_of(step).looked_ahead.record(panels);
@@ -232,9 +233,9 @@ LuShape shape_of(DType dtype, std::int64_t m, std::int64_t n, std::int64_t nb) {
   return {dtype, m, n, device_ld(m, dtype), nb};
 }
 
-// The GPU that a member takes, with all that can be known to be wrong before memory is taken.
+// A member's GPU, with all errors that can be found before memory is allocated.
 struct Member {
-  std::string reason;  // why it cannot take part
+  std::string reason;  // the reason why it cannot take part
   std::shared_ptr<LuTools> tools;
   LuPace pace;
 };
@@ -251,7 +252,7 @@ Member member_of(Context& context, const LuShape& shape, std::int64_t own_column
   const int position = models.request.gpus.front();
   member.pace = {models.node->gpus[std::size_t(position)].gemm[std::size_t(shape.dtype)]};
   member.tools = LuMachines::of(context.impl()).tools(hybrid.gpus()[std::size_t(position)].ordinal);
-  // Compiles its kernels, or says which sizes none of them is for.
+  // Compiles the kernels, or throws an error for sizes that no kernel supports.
   const LuEngine engine(member.tools, shape, member.pace);
   const std::int64_t free = hybrid.open(std::span(&position, 1)), cap = models.request.memory_bytes,
                      allowed = cap > 0 ? std::min(free, cap) : free;

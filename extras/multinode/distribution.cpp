@@ -1,4 +1,4 @@
-// Where a process stands in a grid, how much of a matrix it has, and whether operands go together.
+// Computes a process's place in a grid and its part of a matrix, and checks whether operands agree.
 #include "distribution.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-// "a.block_rows" with its value.
+// Names the field as "a.block_rows", with its value.
 void refuse_part(const DistributedOperand& x, const char* field, std::int64_t value, const std::string& why) {
   const std::string name = fmt::format("{}.{}", x.name, field);
   refuse_argument(name, fmt::format("{} = {} {}", name, value, why));
@@ -46,7 +46,7 @@ void check_agreement(const char* left, std::int64_t value, const char* right, st
     refuse_argument(left, fmt::format("{} = {}, but {} = {}", left, value, right, expected));
 }
 
-// The fields of op(X) by the names that they have in X.
+// The names in X of the fields of op(X).
 struct OperandFields {
   const char *rows, *cols, *block_rows, *block_cols;
 };

@@ -1,4 +1,4 @@
-// What a distributed product is made of, without its type, and sentences for bad arguments.
+// The operands of a distributed product without their type, and the checks of its arguments.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,21 @@ struct DistributedProduct {
   DistributedOperand a{}, b{}, c{};
 };
 
-// Of op(X).
+// Size of op(X).
 std::int64_t rows_of(Op op, const DistributedOperand& x);
 std::int64_t cols_of(Op op, const DistributedOperand& x);
 
-// Of a process's part.
+// Size of a process's part.
 std::int64_t local_rows(const GridPlace& place, const DistributedOperand& x);
 std::int64_t local_cols(const GridPlace& place, const DistributedOperand& x);
-// From the first element of the part to behind its last; 0 where it is empty.
+// Returns the bytes from the first element of the part to the end of its last; 0 if it is empty.
 std::int64_t local_bytes(const GridPlace& place, const DistributedOperand& x, DType dtype);
 
-// The place of `rank` among `ranks`. Throws Error(invalid_argument) naming what of the grid is wrong.
+// Returns the place of `rank` among `ranks`. Throws Error(invalid_argument) naming the invalid field of the
+// grid.
 GridPlace place_of(const ProcessGrid& grid, int rank, int ranks);
 
-// Throws Error(invalid_argument) naming the argument and its value; looks at no address but for null ones.
+// Throws Error(invalid_argument) naming the argument and its value; checks addresses only for null.
 void validate(const GridPlace& place, const DistributedProduct& product);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Checks a product's operands, keeps what cuBLASMp needs for them, and queues it.
+// Checks a product's operands, keeps their descriptors for cuBLASMp, and queues the product.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-// What a function of the library made and another one unmakes.
+// An object that one function of the library makes and another destroys.
 using MadeByLibrary = std::unique_ptr<void, std::function<void(void*)>>;
 
 template <class Make>
@@ -32,12 +32,12 @@ MadeByLibrary make_by_library(const CublasMp& library, const char* call, int (*u
   return MadeByLibrary(made, [unmake](void* old) { (void)unmake(old); });
 }
 
-// In which conjugate transposes and beta = 0 are documented to have been put right.
+// The version whose documentation says that conjugate transposes and beta = 0 are repaired.
 constexpr int repaired_version = 1000;
 
 // A copy of a scalar at a multiple of its size, as cuBLAS reads it.
 struct ScalarOfCublas {
-  ScalarOfCublas() = default;  // 0
+  ScalarOfCublas() = default;  // zero
   explicit ScalarOfCublas(const void* value, DType dtype) {
     std::copy_n(static_cast<const unsigned char*>(value), size_bytes(dtype), bytes);
   }
@@ -63,13 +63,13 @@ struct DistributedGemm::Impl {
   CublasMp library;
   GridPlace place{};
   Gpu gpu;
-  GpuStream own_stream;  // that the handle has while no call has given it another
+  GpuStream own_stream;  // the handle's stream until a call sets another one
   GpuWorkspace workspace;
-  GpuEvent last_use;  // of workspaces and descriptors
+  GpuEvent last_use;  // last use of workspaces and descriptors
   bool is_used = false;
   std::vector<unsigned char> host_workspace{};
   MadeByLibrary handle{}, grid{};
-  std::unique_ptr<GpuBlas> blas{};  // where C is scaled
+  std::unique_ptr<GpuBlas> blas{};  // scales C
   using Shape = std::array<std::int64_t, 8>;
   std::map<Shape, MadeByLibrary> descriptors{};
 
@@ -116,7 +116,7 @@ DistributedGemm::Impl::Impl(void* communicator, const ProcessGrid& shape, const 
     : Impl(communicator, shape, opened, rank_of_caller(opened, communicator)) {}
 
 DistributedGemm::Impl::~Impl() {
-  // A destructor cannot report. What the handle was last told to use is not touched any more.
+  // A destructor cannot report. The stream that the handle last used is not touched any more.
   try {
     const Gpu::Current current(gpu);
     wait();
@@ -140,7 +140,7 @@ void DistributedGemm::Impl::check_supported(const DistributedProduct& p) const {
           ErrorCode::unsupported, name,
           fmt::format("{} = conj_trans: {} is older than 0.10, in which conjugate transposes were put right",
                       name, library.name()));
-  // Seen with 0.7.0 on two GPUs, of every type; the other pairs of operations and grids of one row were
+  // Seen with 0.7.0 on two GPUs, for every type; the other pairs of operations and grids of one row were
   // right.
   if (p.op_a == Op::none && p.op_b != Op::none && place.grid.rows > 1 && library.version() < repaired_version)
     throw Error(
@@ -156,7 +156,7 @@ void DistributedGemm::Impl::clear(const DistributedOperand& c, DType dtype, CUst
     gpu.clear(c.data, std::size_t(rows * bytes), std::size_t(c.ld * bytes), cols, stream);
 }
 
-// C = beta C of this rank's part: a product of zeros by cuBLAS, one row by one column.
+// Computes C = beta C for this rank's part: a product of zeros by cuBLAS, one row by one column.
 void DistributedGemm::Impl::scale(const DistributedOperand& c, DType dtype, const void* beta,
                                   CUstream_st* stream) {
   const std::int64_t rows = local_rows(place, c), cols = local_cols(place, c), size = size_bytes(dtype);
@@ -179,7 +179,8 @@ void DistributedGemm::Impl::scale(const DistributedOperand& c, DType dtype, cons
   is_used = true;
 }
 
-// What every rank decides alike, since sizes and scalars are the same. Of 0.7, alpha = 0 reads A and B.
+// All ranks decide alike, because sizes and scalars are the same. Version 0.7 reads A and B even if alpha =
+// 0.
 bool DistributedGemm::Impl::needs_no_library(const DistributedProduct& p, CUstream_st* stream) {
   if (p.c.rows == 0 || p.c.cols == 0) return true;
   const bool no_product = cols_of(p.op_a, p.a) == 0 || is_scalar(p.dtype, p.alpha, 0);

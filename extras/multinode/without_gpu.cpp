@@ -1,4 +1,4 @@
-// In builds without GPU sources: distributed products and cyclic factorizations say so.
+// In builds without GPU sources, distributed products and cyclic factorizations throw this error.
 #include <complex>
 #include <cstdlib>
 
@@ -21,7 +21,8 @@ DistributedGemm::DistributedGemm(void*, const ProcessGrid&) {
 }
 DistributedGemm::~DistributedGemm() = default;
 DistributedGemm::DistributedGemm(DistributedGemm&&) noexcept = default;
-std::int64_t DistributedGemm::row() const noexcept { std::abort(); }  // there is no object
+// Never called, since no object can be made.
+std::int64_t DistributedGemm::row() const noexcept { std::abort(); }
 std::int64_t DistributedGemm::col() const noexcept { std::abort(); }
 int DistributedGemm::device() const noexcept { std::abort(); }
 std::string DistributedGemm::library() const { return reason; }

@@ -73,7 +73,7 @@ def import_seconds(statement):
 
 
 def imports(rounds):
-    """Rows of both imports, in turns; what ours adds is paired by rounds."""
+    """Returns rows of both imports, measured alternately; tilewright's additional time is paired by rounds."""
     statements = {"numpy": "import numpy", "tilewright": "import numpy, tilewright"}
     samples = {name: [] for name in statements}
     for statement in statements.values():

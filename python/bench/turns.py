@@ -1,5 +1,5 @@
-"""What the benches of the Python package share: contenders that run in turns within one process, medians with intervals, and lines of
-JSON as docs/measuring.md has them. Nothing here imports NumPy, so that a program can set the number of its threads before it does."""
+"""Shared by the benches of the Python package: contenders that alternate within one process, medians with intervals, and lines of
+JSON in the form of docs/measuring.md. Nothing here imports NumPy, so that a program can set the number of its threads before it does."""
 
 import argparse
 import datetime
@@ -55,7 +55,7 @@ class Turns:
         self.contenders = contenders
         self.repeats = {}
         for name, run in contenders.items():
-            run()  # kernels are made, memory is touched
+            run()  # makes kernels and touches memory
             once = max(min(clock.seconds(run, 1) for _ in range(3)), 1e-7)
             self.repeats[name] = max(1, math.ceil(least_s / once))
 
@@ -70,7 +70,7 @@ class Turns:
 
 
 def rows_of(case, samples, flops, **more):
-    """A row for each contender. `ratio`: seconds of ours over its own, paired by rounds; above 1 this contender is faster."""
+    """A row for each contender. `ratio`: tilewright's seconds over its own, paired by rounds; above 1 this contender is faster."""
     for name, seconds in samples.items():
         low, high = interval(seconds)
         row = {**case, "impl": name, "seconds": median(seconds), "seconds_low": low, "seconds_high": high, "samples": len(seconds),
@@ -84,7 +84,7 @@ def rows_of(case, samples, flops, **more):
 
 
 def summary(case, rows, peers=None):
-    """Geometric mean and least speedup of ours over the fastest peer of each case; rows of one family in any order. `peers`: the
+    """Returns geometric mean and least speedup of tilewright over the fastest peer of each case; rows of one family in any order. `peers`: the
     names that count, all where none are given."""
     fastest = {}
     for row in rows:

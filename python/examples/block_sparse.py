@@ -45,7 +45,7 @@ c_at[i, j] = 0
 c_at[c_at == 0] = np.arange((c_at == 0).sum())
 
 # %% [markdown]
-# The numeric one: all products in one call, into blocks that need not be zeroed, since beta = 0 does not read them.
+# The numeric product: all products in one call, into blocks that need not be zeroed, since beta = 0 does not read them.
 
 # %%
 c = np.empty((c_at.max() + 1, block, block))
@@ -54,7 +54,7 @@ print(f"{len(i)} products of {block}x{block} blocks into {len(c)} blocks")
 
 
 # %% [markdown]
-# Held against dense matrices.
+# A comparison with dense matrices.
 
 # %%
 def dense(at, blocks):

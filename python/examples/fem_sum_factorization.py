@@ -63,7 +63,7 @@ v = np.empty_like(u)
 apply(u, v, tilewright.einsum)
 
 # %% [markdown]
-# What was multiplied, and that nothing was copied:
+# The products, none of which copied an operand:
 
 # %%
 path = tilewright.einsum_path("xi,yj,zk,eijk->exyz", slope, value, value, u)
@@ -71,7 +71,7 @@ print(path)
 assert path.copied_bytes == 0
 
 # %% [markdown]
-# Held against the operator as a matrix, for some elements: A = sum over directions of B^T W B, B the Kronecker product of three matrices.
+# A comparison with the operator as a matrix, for some elements: A = sum over directions of B^T W B, B the Kronecker product of three matrices.
 
 # %%
 for element in range(0, elements, max(1, elements // 3)):

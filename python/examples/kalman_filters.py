@@ -53,7 +53,7 @@ for number in range(steps):
     theirs, theirs_p = step(theirs, theirs_p, z, np.matmul)
 
 # %% [markdown]
-# Both agree, and the covariances are what covariances are: symmetric and positive definite.
+# Both agree, and the covariances are symmetric and positive definite.
 
 # %%
 assert np.allclose(x, theirs, rtol=1e-10, atol=1e-12) and np.allclose(p, theirs_p, rtol=1e-10, atol=1e-12)

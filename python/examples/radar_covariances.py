@@ -31,7 +31,7 @@ x = data.transpose(1, 0, 2)  # (cells, snapshots, channels): a view
 covariance = tilewright.matmul(x, x, alpha=1 / snapshots, transpose_a=True, conjugate_b=True)
 
 # %% [markdown]
-# Diagonal loading, and a running average over time, are what alpha and beta are for: R = 0.9 R + 0.1 R_new, in place.
+# alpha and beta serve diagonal loading and a running average over time: R = 0.9 R + 0.1 R_new, in place.
 
 # %%
 average = covariance.copy()

@@ -1,4 +1,4 @@
-"""How many problems hypothesis draws: 400 of each kind in every run, others by TILEWRIGHT_EXAMPLES; the same ones each time."""
+"""Sets how many problems hypothesis draws: 400 of each kind in every run, others by TILEWRIGHT_EXAMPLES; the same ones each time."""
 
 import os
 import sys

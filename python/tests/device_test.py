@@ -69,7 +69,7 @@ def test_products(maker, dtype):
     for shape_a, shape_b in (((4, 4), (4, 4)), ((100, 8, 8), (100, 8, 8)), ((3, 5, 7), (7, 6)), ((2, 3, 4, 5), (3, 5, 6)),
                              ((130, 70), (70, 90)), ((5,), (5, 3)), ((6, 5), (5,)), ((0, 4, 4), (4, 4)), ((4, 0), (0, 3))):
         a, b = filled(rng, shape_a, dtype), filled(rng, shape_b, dtype)
-        for _ in range(2):  # the second call goes the short way
+        for _ in range(2):  # the second call takes the fast path
             x, y = maker.put(a), maker.put(b)
             got = tilewright.matmul(x, y)
             assert type(got) is type(x)

@@ -57,7 +57,7 @@ def reference(text, operands):
 
 
 def most_error(text, operands, scale):
-    """What any order of the sums may err, in the operands' type: a rounding for each term and each factor."""
+    """Returns the error that any order of the sums may have, in the operands' type: a rounding for each term and each factor."""
     left, _, right = text.partition("->")
     sizes = {letter: size for part, one in zip(left.split(","), operands) for letter, size in zip(part, one.shape) if size > 1}
     terms = math.prod(size for letter, size in sizes.items() if letter not in right)
@@ -66,7 +66,7 @@ def most_error(text, operands, scale):
 
 
 def lies_as_a_matrix(array):
-    """Whether rows or columns are contiguous and do not overlap, as the BLAS wants them; one row or one column may have any stride."""
+    """True if rows or columns are contiguous and do not overlap, as the BLAS requires; one row or one column may have any stride."""
     sides = sorted((stride // array.itemsize, size) for stride, size in zip(array.strides[-2:], array.shape[-2:]) if size > 1)
     if len(sides) < 2:
         return all(stride > 0 for stride, _ in sides)
@@ -76,7 +76,7 @@ def lies_as_a_matrix(array):
 
 @pytest.fixture
 def products(monkeypatch):
-    """All views that are handed to products and sums of products, each seen to be a matrix that is taken as it lies."""
+    """Returns all views that products and sums of products get, after checking that each is a matrix that needs no copy."""
     seen = []
 
     def spied(real):

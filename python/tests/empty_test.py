@@ -1,4 +1,4 @@
-"""What has no product to form, through every function: NumPy's results, and never the end of the interpreter."""
+"""Calls without a product to form, through every function: NumPy's results, and never the end of the interpreter."""
 
 import itertools
 

@@ -105,7 +105,7 @@ def test_an_out_whose_matrices_interleave_is_written_to():
     memory = np.zeros((4, 3, 4))
     assert np.array_equal(tilewright.matmul(np.stack([ONE] * 3), ONE, memory.swapaxes(0, 1)), np.full((3, 4, 4), 4.0))
     assert np.all(memory == 4)
-    out = np.lib.stride_tricks.as_strided(np.zeros(16), (2, 3, 2), (6 * 8, 4 * 8, 8))  # which no order of the strides tells
+    out = np.lib.stride_tricks.as_strided(np.zeros(16), (2, 3, 2), (6 * 8, 4 * 8, 8))  # the strides give no order
     assert np.all(tilewright.matmul(np.ones((2, 3, 4)), ONE[:, :2], out) == 4)
 
 

@@ -15,7 +15,7 @@ import tilewright
 ONE = np.ones((4, 4))
 STACK = np.ones((3, 4, 4))
 BLOCKS = tilewright.interleave(STACK, 2)
-HELD = []  # what capsules point to
+HELD = []  # memory that capsules point to
 PROBLEM = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=10"
 
 
@@ -30,7 +30,7 @@ def read_only(shape):
 
 
 class Says:
-    """What __array_interface__ of the object, not of its class, tells."""
+    """Has an __array_interface__ of the object, not of its class."""
 
     def __init__(self, x, **other):
         self.owner = x
@@ -107,7 +107,7 @@ def written_interleaved():
 
 t = tilewright
 CASES = [
-    # what says that it is an array
+    # objects that claim to be an array
     (lambda: t.matmul(Says(ONE, typestr="<f9"), ONE), TypeError, "^a, of type Says, is no array"),
     (lambda: t.matmul(ONE, Says(ONE, shape=(4, -4))), ValueError, "^b, of type Says, is no array"),
     (lambda: t.matmul(ONE, Says(ONE, strides=(32,))), ValueError, "^b, of type Says, is no array"),
@@ -133,7 +133,7 @@ CASES = [
     (lambda: t.matmul(ONE, ONE, out=Dlpack()), ValueError, "out is read-only: NumPy takes .* before 1.0"),
     *((lambda x=x: t.matmul(x, ONE), TypeError, "a is of type (str|dict|set|map|Bare), which is no array")
       for x in ("abcd", {0: 1.0}, {1.0}, map(float, range(4)), Bare())),
-    # factors, flags and streams, of every function
+    # factors, flags and streams of every function
     *((lambda alpha=alpha: t.matmul(ONE, ONE, alpha=alpha), TypeError, "alpha is of type") for alpha in (None, "2", [1], np.ones(1), b"1")),
     (lambda: t.matmul(ONE, ONE, alpha=10 ** 400), ValueError, "alpha is a whole number beyond"),
     (lambda: t.einsum("ij->ji", ONE, alpha=10 ** 400), ValueError, "alpha is a whole number beyond"),

@@ -1,4 +1,4 @@
-"""Input as nobody means it, at random: whatever matmul and einsum are given, they return what NumPy returns or raise one of Python's own
+"""Random invalid input: whatever the arguments of matmul and einsum, they return what NumPy returns or raise one of Python's own
 exceptions with a sentence, and then out is as it was. A crash ends the test run, which is a failure too."""
 
 import string
@@ -98,7 +98,7 @@ def changed(array, step):
 
 interfaces = st.fixed_dictionaries({}, optional={
     "shape": st.one_of(shapes, st.just((-1, 3)), st.just((2 ** 62, 2 ** 62)), st.just("34"), st.none()),
-    "typestr": st.sampled_from(["<f8", ">f8", "<i4", "x", 3]),  # not '|O': NumPy 2.5 itself dies of it where there are no data
+    "typestr": st.sampled_from(["<f8", ">f8", "<i4", "x", 3]),  # not '|O': NumPy 2.5 itself crashes on it if there are no data
     "strides": st.one_of(st.none(), st.tuples(st.integers(-64, 64)), st.just("x")),
     "version": st.sampled_from([0, 3, "3"])})
 things = st.one_of(
@@ -156,7 +156,7 @@ def test_matmul_of_anything(a, b, named, swapped):
 @settings(max_examples=1000, **COMMON)
 @given(arrays(), arrays())
 def test_matmul_of_any_two_arrays(a, b):
-    """What it multiplies it multiplies as NumPy does in the type of the result; what NumPy cannot multiply it refuses."""
+    """Products equal NumPy's in the type of the result; arguments that NumPy cannot multiply are refused."""
     ran, got = run_or_refuse(tilewright.matmul, (a, b), {"promote": True})
     try:
         np.matmul(np.asarray(a), np.asarray(b))

@@ -67,7 +67,7 @@ def products(a, b, out, beta):
     one = {} if out is None else {"out": out, "beta": beta}
     many = {} if out is None else {"out": [out], "beta": beta}
 
-    def last(x):  # of a result with a batch of one
+    def last(x):  # a result with a batch of one
         return x[0]
 
     calls = {"matmul": lambda: tilewright.matmul(a, b, **one), "options": lambda: tilewright.matmul(a, b, **one, threads=1),

@@ -9,7 +9,7 @@ import pytest
 
 import tilewright
 
-# Leading dimensions of a and b.
+# The leading dimensions of a and b.
 BATCHES = [((), ()), ((0,), ()), ((), (0,)), ((3,), ()), ((), (2,)), ((3, 1), (2,)), ((2, 3), (2, 3)), ((0, 2), (1, 2)), ((2,), (3,))]
 KINDS = ["regular", "nan", "inf", "-inf", "zero column", "zero row", "zero", "equal columns", "one singular", "nan in b", "inf in b"]
 
@@ -64,7 +64,7 @@ def problem(dtype, n, batch_a, batch_b, nrhs, kind):
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "float32", "complex64"])
 def test_values_and_errors_are_those_of_numpy(dtype):
-    # NumPy computes single precision in double: what its pivots make of NaN and Inf is that of other kernels.
+    # NumPy computes single precision in double, so its pivots for NaN and Inf come from other kernels.
     kinds = [kind for kind in KINDS if dtype in ("float64", "complex128") or kind[-3:] not in ("nan", "inf")]
     for n, (batch_a, batch_b), nrhs, kind in itertools.product((0, 1, 2, 8), BATCHES, (None, 0, 1, 3), kinds):
         a, b = problem(dtype, n, batch_a, batch_b, nrhs, kind)

@@ -109,7 +109,7 @@ def test_einsum_mixes_what_numpy_sees():
 
 
 class OnGpu(Jax):
-    """What NumPy would copy to the host."""
+    """A class whose objects NumPy would copy to the host."""
 
     def __dlpack_device__(self):
         return 2, 0
@@ -182,7 +182,7 @@ class Elsewhere:
 
 
 class Spent:
-    """A capsule that somebody has taken already."""
+    """A capsule that was used already."""
 
     def __init__(self, x):
         self.capsule = x.__dlpack__()

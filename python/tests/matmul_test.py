@@ -51,7 +51,7 @@ def test_out_alpha_beta_and_operations(seed):
         alpha = rng.choice([0, 1, -0.5]) + (0.25j if complex_factors and case % 3 else 0)
         beta = rng.choice([0, 1, 2]) + (0.5j if complex_factors and case % 5 == 0 else 0)
         if case % 2:
-            alpha, beta = alpha.item(), beta.item()  # Python's own numbers go the short way
+            alpha, beta = alpha.item(), beta.item()  # Python's own numbers take the fast path
         if beta == 0:
             out[...] = np.nan
             before = np.zeros_like(before)
@@ -123,7 +123,7 @@ def test_promotion_is_asked_for():
 
 @pytest.mark.parametrize("threads", [0, 1, 2])
 def test_large_new_results_are_those_into_an_array(threads):
-    # From 32 MiB on a new result is computed with other options.
+    # A new result of 32 MiB or more is computed with other options.
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((2, 16500, 16, 16))
     out = np.full_like(a, np.nan)

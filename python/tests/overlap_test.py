@@ -1,4 +1,4 @@
-"""Which arrays lie on themselves and on each other, against a look at the place of every element: strides of any sign and size,
+"""Overlaps of arrays with themselves and each other, compared with the places of all elements: strides of any sign and size,
 repeats, sizes of 0."""
 
 import numpy as np
@@ -39,7 +39,7 @@ def test_arrays_that_lie_anyhow(seed):
 
 
 def test_what_would_take_too_long_is_copied():
-    """Of a coin problem with many coins nobody knows the answer in time."""
+    """A coin problem with many coins cannot be solved in time."""
     rng = np.random.default_rng(1)
     strides = 8 * (10 ** 9 + rng.integers(0, 10 ** 6, 12))
     x, y = (np.lib.stride_tricks.as_strided(np.zeros(1), (9,) * 6, one) for one in (strides[:6], strides[6:]))

@@ -1,5 +1,5 @@
-"""What comes with the package: the command, also as `python -m tilewright`, the functions that explanations name, and the
-licences of all that a wheel holds."""
+"""The parts of the package: the command, also as `python -m tilewright`, the functions that explanations name, and the
+licences of all parts of a wheel."""
 
 import importlib.metadata
 import os
@@ -31,7 +31,7 @@ def distribution():
 
 
 def table(text):
-    """Of the table of licences: the libraries that it knows, and the files with the texts."""
+    """Returns the libraries in the table of licences, and the files with the texts."""
     return set(re.findall(r"\| `(lib\w+)` \|", text)), set(re.findall(r"\]\((\S+?\.txt)\)", text))
 
 

@@ -37,7 +37,7 @@ def test_many_threads_get_right_results():
 
 
 def test_others_run_while_a_product_does():
-    """Nobody is made to give the lock up here, so that others run only where products do."""
+    """No thread is forced to release the lock here, so that others run only where products release it."""
     a = np.ones((900, 900))
     began, ended, seen = threading.Event(), threading.Event(), []
 
@@ -82,8 +82,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_children_of_a_program_whose_threads_multiply_and_record():
-    # Large products give Python's lock up, so that a child may begin in the midst of any call. Its minutes are for one
-    # that hangs.
+    # Large products release Python's lock, so that a child may begin during any call. Only a child that hangs uses
+    # its minutes.
     done = run("""
 import os, signal, threading
 import numpy as np

@@ -44,13 +44,13 @@ def test_signatures(name, node):
     there = tilewright
     for part in name.split("."):
         there = getattr(there, part)
-    if name.endswith("__init__"):  # bound, as instances have it
+    if name.endswith("__init__"):  # bound, like the methods of instances
         node.args.args.pop(0)
         there = getattr(tilewright, name.partition(".")[0])
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     own = [(one.name, None if one.default is inspect.Parameter.empty else one.default)
            for one in inspect.signature(there).parameters.values() if one.kind not in variable]
-    # An overload may leave a default out, where another value chooses it.
+    # An overload may omit a default if another value selects it.
     stub, is_overload = parameters(node), any(getattr(one, "id", "") == "overload" for one in node.decorator_list)
     assert [one for one, _ in stub] == [one for one, _ in own]
     assert all(default == other or (is_overload and default is None) for (_, default), (_, other) in zip(stub, own))
@@ -78,7 +78,7 @@ def test_stubs_are_found_to_agree(tmp_path):
     assert [line for line in said.splitlines() if line.startswith("tilewright.") and not line.startswith("tilewright._")] == []
 
 
-# What a caller writes, and the type that it has, or the word that the refusal names.
+# An expression as callers write it, and its type, or the word that the type checker's error contains.
 TYPES = [
     ("tilewright.matmul(a, v)", "ndarray[Any, dtype[float64]]"), ("tilewright.matmul(v, v)", "ndarray[Any, dtype[float64]]"),
     ("tilewright.matmul(s, a, promote=True)", "ndarray[Any, dtype[Any]]"), ("tilewright.matmul([[1.0]], a)", "ndarray[Any, dtype[Any]]"),

@@ -1,4 +1,4 @@
-"""What the tests share: random arrays with any strides, and the bound that a product's error is held to."""
+"""Shared by the tests: random arrays with any strides, and the bound that a product's error is held to."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def exact(a, b):
 
 
 def bound(a, b, c=0, alpha=1, beta=0):
-    """What an element of alpha a b + beta c may be off: the roundings of k + 3 operations, each on at most the sum of the
+    """Returns the largest error of an element of alpha a b + beta c: the roundings of k + 3 operations, each on at most the sum of the
     absolute values (Higham 2002, section 3.5; complex products cost some more)."""
     eps = np.finfo(a.dtype).eps
     k = a.shape[-1]

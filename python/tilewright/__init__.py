@@ -31,7 +31,7 @@ matmul = _core.make_matmul(
 
 __version__ = _core.version
 
-# Loaded when first asked for, so that importing the package takes no longer than matmul needs.
+# These are loaded at their first use, so that importing the package takes no longer than matmul needs.
 _LATER = {
     "grouped_matmul": "_lists", "variable_matmul": "_lists", "batch_reduce": "_lists", "stack_matmul": "_stack",
     "einsum": "_einsum", "einsum_path": "_einsum", "EinsumPath": "_einsum",

@@ -12,7 +12,7 @@ from . import _core
 from ._importing import importing
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
-_names = {numpy.dtype(name): name for name in DTYPES}  # NumPy puts names together anew each time
+_names = {numpy.dtype(name): name for name in DTYPES}  # NumPy builds the names anew each time
 
 
 class _Capsules:
@@ -128,8 +128,8 @@ class ForeignHostKind(NumpyKind):
 
 
 def _address(x, name):
-    """Where the elements of a tensor begin. Raises TypeError for one that has elements and no memory (wrapping subclasses, storage that was
-    resized to nothing)."""
+    """Returns the address of a tensor's first element. Raises TypeError for one that has elements and no memory (wrapping subclasses,
+    storage that was resized to nothing)."""
     try:
         address, count = x.data_ptr(), x.numel()
     except RuntimeError as error:
@@ -239,7 +239,7 @@ class TorchKind:
         return x.data_ptr()
 
     def packed(self, x, conjugate):
-        values = x.conj() if conjugate != x.is_conj() else x  # of the elements as they are stored
+        values = x.conj() if conjugate != x.is_conj() else x  # for the elements as stored
         return values.clone(memory_format=self.torch.contiguous_format).resolve_conj()
 
     def writing(self, x):
@@ -342,7 +342,7 @@ class CupyKind:
         return self.cupy.expand_dims(x, axis)
 
 
-# By type, what is found once is found again; types that come and go are not kept for it.
+# The result for a type is cached; the cache keeps no type alive.
 _kinds = dict.fromkeys((numpy.ndarray, list, tuple), NumpyKind())
 _other_kinds: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _foreign: dict = {}  # other kinds, by name
@@ -391,7 +391,7 @@ def _by_dlpack(x, name, has_array):
 
 
 def _numpy_reads(x, cls):
-    """Whether x without any interface is more to NumPy than one object: a buffer, or a sequence of numbers."""
+    """True if NumPy sees x, which has no interface, as more than one object: a buffer, or a sequence of numbers."""
     try:
         memoryview(x)
         return True
@@ -416,7 +416,7 @@ def _find(cls, x, name):
         return _known("torch", TorchKind)
     if cupy is not None and maker == "cupy" and issubclass(cls, cupy.ndarray):
         return _known("cupy", CupyKind)
-    if hasattr(x, "__cuda_array_interface__"):  # of the object: tensors in host memory have none, though their class does
+    if hasattr(x, "__cuda_array_interface__"):  # tested on the object: tensors in host memory lack it, though their class has it
         return _device_kind("CudaInterfaceKind")
     has_array = hasattr(x, "__array__") or any(hasattr(x, f"__array_{one}__") for one in ("interface", "struct"))
     if hasattr(x, "__dlpack__"):
@@ -430,12 +430,12 @@ def _find(cls, x, name):
 
 
 def alike(one, other):
-    """Whether arrays of two kinds can meet: of one maker, or both such that NumPy sees them."""
+    """True if arrays of two kinds may be operands of one product: of one maker, or both such that NumPy sees them."""
     return type(one) is type(other) or (isinstance(one, NumpyKind) and isinstance(other, NumpyKind))
 
 
 def conjugated(kind, x):
-    """Whether the memory of x holds the conjugates of its elements."""
+    """True if the memory of x holds the conjugates of its elements."""
     return kind.lazily_conjugated and x.is_conj()
 
 
@@ -451,5 +451,5 @@ def kind_of(x, name):
     if kind is None:
         kind = _find(cls, x, name)
         if cls not in _kinds and (kind.name in ("torch", "cupy") or issubclass(cls, (numpy.ndarray, list, tuple))):
-            _other_kinds[cls] = kind  # what objects of other classes say is their own
+            _other_kinds[cls] = kind  # attributes of other classes have their own meaning
     return kind

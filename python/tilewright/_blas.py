@@ -1,5 +1,5 @@
-"""Which CBLAS multiplies the large matrices of the host: the one inside NumPy's wheel, which is there and loaded, else
-whatever the library finds (TILEWRIGHT_CBLAS goes before both)."""
+"""Selects the CBLAS for large matrices of the host: the one inside NumPy's wheel, which is present and loaded, else
+whatever the library finds (TILEWRIGHT_CBLAS precedes both)."""
 
 import os
 

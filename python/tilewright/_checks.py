@@ -1,4 +1,4 @@
-"""Whether an argument is what it has to be. Each check returns the value as the libraries take it, or raises TypeError or
+"""Checks arguments. Each check returns the value in the form that the libraries take, or raises TypeError or
 ValueError with a sentence that names the argument."""
 
 import difflib

@@ -1,4 +1,4 @@
-"""Where the libraries of CUDA are found: they are no part of the package, and the library asks the loader for them by
+"""Finds the libraries of CUDA: they are not part of the package, and the library asks the loader for them by
 name. What the loader has, or another package has loaded already, it finds by itself; what lies in NVIDIA's wheels, in a
 conda environment or under CUDA_HOME is loaded here first, so that the name is known. Nothing of it is called."""
 
@@ -9,7 +9,7 @@ import sys
 from . import _core
 from ._checks import whole
 
-# By the names that the library asks for, the newest first.
+# The names are those that the library opens, the newest first.
 NAMES = (("libnvrtc.so.13", "libnvrtc.so.12"), ("libcublas.so.13", "libcublas.so.12"), ("libcusolver.so.12", "libcusolver.so.11"))
 WHEELS = ("cu13", "cuda_nvrtc", "cublas", "cusolver")
 
@@ -22,7 +22,7 @@ def _folders():
             yield os.path.join(path, "nvidia", wheel, "lib")
     if "CONDA_PREFIX" in os.environ:
         yield os.path.join(os.environ["CONDA_PREFIX"], "lib")
-    yield None  # the system's
+    yield None  # the system's library
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if variable in os.environ:
             yield os.path.join(os.environ[variable], "lib64")

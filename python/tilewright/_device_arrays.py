@@ -9,7 +9,7 @@ from . import _core
 
 
 class _Seen:
-    """What an interface told of an array, with the array itself kept alive."""
+    """An interface's description of an array, which keeps the array alive."""
 
     def __init__(self, owner, address, dtype, shape, strides, device, stream, read_only):
         self.owner, self.address, self.dtype = owner, address, dtype
@@ -103,7 +103,7 @@ def _is_place(data):
     return isinstance(data, (tuple, list)) and len(data) == 2 and _is_number(data[0], 0, 2 ** 64 - 1)
 
 
-# Of each entry of the interface, when it is one; what is not there is None.
+# Tests each entry of the interface that is present; a missing one is None.
 _ENTRIES = {
     "shape": lambda told: _are_numbers(told.get("shape"), 0),
     "typestr": lambda told: _dtype(told.get("typestr")) is not None,
@@ -156,7 +156,8 @@ class CudaInterfaceKind(_SeenKind):
 
 
 class DlpackDeviceKind(_SeenKind):
-    """By DLPack alone. Work is queued on the default stream, which the array's maker has been told to wait for."""
+    """Arrays known by DLPack alone. Work is queued on the default stream; the array's maker was asked to make it wait
+    for the maker's work."""
 
     name = "dlpack_device"
 

@@ -67,18 +67,18 @@ def _vector(name, x, kind=None, writable=False):
 
 
 def _overlap(kind, x, y):
-    """Whether two vectors of elements share memory."""
+    """True if two vectors of elements share memory."""
     (first, end), (other, other_end) = (
         (kind.address(one), kind.address(one) + one.shape[0] * numpy.dtype(kind.dtype(one)).itemsize) for one in (x, y))
     return first < other_end and other < end
 
 
 def _by_rows(kind, x):
-    """Whether x (count, rows, cols) can be taken as it lies: elements of a row are neighbours, rows and matrices follow each other."""
+    """True if x (count, rows, cols) can be read in place: elements of a row are neighbours, rows and matrices follow each other."""
     if 0 in x.shape:
         return True
     size = 1
-    if kind.name not in ("torch", "dlpack_device", "cuda_array_interface"):  # which count elements
+    if kind.name not in ("torch", "dlpack_device", "cuda_array_interface"):  # these count elements
         size = x.dtype.itemsize
         if kind.name in ("numpy", "dlpack") and not (x.dtype.isnative and x.flags.aligned):
             return False

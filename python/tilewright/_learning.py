@@ -15,7 +15,7 @@ from ._importing import importing
 from ._product import make_options
 
 
-# Commands that explanations name, as functions of this package.
+# Explanations name these commands, which are functions of this package.
 _FUNCTIONS = {"tilewright info --measure": "tilewright.info(measure=True)", "tilewright calibrate": "tilewright.calibrate()",
               "`tilewright tune`": "tilewright.tune(...)"}
 
@@ -232,7 +232,7 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
     try:
         rows = _tune.tune(_core.context_capsule(), texts, *arguments, call and _answered(call))
     except ValueError as error:
-        if str(error).startswith("--"):  # the tool calls its flags so
+        if str(error).startswith("--"):  # the tool's names of flags begin so
             raise ValueError(str(error)[2:]) from None
         raise
     finally:
@@ -241,7 +241,7 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
     for row in rows:
         row["config"] = json.loads(row["config"]) if row["config"] else {}
         row["joules"] = row["joules"] or None
-    return _Tunings({"asked": asked, **row} for asked, row in zip(texts, rows))  # a problem that nothing is kept of ends the search
+    return _Tunings({"asked": asked, **row} for asked, row in zip(texts, rows))  # a problem without a kept result ends the search
 
 
 def _texts(problems):

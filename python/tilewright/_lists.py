@@ -22,7 +22,7 @@ def _run_host(entries, alpha, beta, conj_a, conj_b, options):
         if not copies:
             break
         for index, name, bit in ((1, "a", _core.COPY_A), (2, "b", _core.COPY_B)):
-            if any(flags & bit for flags in copies):  # all of them where conjugating is what copies do
+            if any(flags & bit for flags in copies):  # all operands if copies conjugate
                 for entry, flags in zip(entries, copies):
                     if conjugated[name] or flags & bit:
                         entry[index] = entry[0].packed(_distinct(entry[0], entry[index]), conjugated[name])

@@ -9,8 +9,8 @@ from ._arrays import alike, kind_of
 from ._checks import flag, text, unknown_option, whole
 from ._matmul import common_dtype, own_dtype
 
-OPTIONS = ("target", "threads", "candidate", "nb")  # of lu_factor
-calls = [0]  # of lu_factor, which record() does not see
+OPTIONS = ("target", "threads", "candidate", "nb")  # options of lu_factor
+calls = [0]  # number of calls of lu_factor, which record() does not see
 
 
 def _columns(kind, x, dtype, batch=None):
@@ -106,7 +106,7 @@ class LU:
         except ValueError:
             raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: their leading dimensions "
                              "do not broadcast to each other") from None
-        if 0 not in every:  # else no matrix takes part
+        if 0 not in every:  # otherwise no matrix takes part
             self._check_regular()
         x = _columns(kind, right, self._dtype, every)
         op = ("c" if conjugate else "t") if transpose else "n"
@@ -183,7 +183,7 @@ def _factor_on_device(kind, dtype, lu, pivots, target, threads, like):
         plan.factor(kind.address(lu[at]), kind.address(pivots[at]), kind.address(info[at] if batch else info),
                     kind.address(workspace), kind.stream(lu))
     result = LU(kind, dtype, lu, pivots, info, {"plan": plan.explain()}, target, threads, like)
-    result._plans = [plan, workspace]  # work may still be queued
+    result._plans = [plan, workspace]  # queued work may still use the array
     return result
 
 

@@ -65,7 +65,7 @@ def _check_places(name, place, other):
 
 
 def check_writable(kind, out):
-    """Of an `out` that was adopted: whether each of its elements can be written to, and is one."""
+    """Checks that each element of an adopted `out` can be written to and is distinct."""
     if kind.name in ("numpy", "dlpack") and not out.flags.writeable:
         why = ": NumPy takes arrays by DLPack for that where their capsule is of a version before 1.0, or says so" if kind.name == "dlpack" else ""
         raise ValueError("out is read-only" + why)

@@ -20,7 +20,7 @@ def _budget(name, value):
     return seconds_
 
 
-# What each has to be; looked at where the library's own look at the type fails, and for ranges.
+# The required types; checked if the library's own check of the type fails, and for ranges.
 _CHECKS = {
     "target": text, "objective": text, "threads": lambda name, value: whole(name, value, 0), "checked": flag, "residency": text,
     "candidate": text, "config": text, "gpus": lambda name, value: _numbers_of_gpus(value),
@@ -29,7 +29,7 @@ _CHECKS = {
 }
 
 
-# What products take beside options, as keywords.
+# The keywords of products besides options.
 _ARGUMENTS = ("out", "alpha", "beta", "transpose_a", "transpose_b", "conjugate_a", "conjugate_b", "promote", "stream")
 
 
@@ -107,7 +107,7 @@ def _run(kind_a, kind_b, kind, a_view, b_view, out_view, alpha, beta, conj_a, co
     a, b, out = a_view, b_view, out_view
     conj_a ^= conjugated(kind_a, a)
     conj_b ^= conjugated(kind_b, b)
-    held = []  # what the caller does not hold, until the work is done or queued
+    held = []  # arrays that the caller does not hold, kept until the work is done or queued
     for _ in range(4):
         copies = _core.product(kind_a.operand(a), kind_b.operand(b), kind.operand(out), alpha, beta, conj_a, conj_b, built,
                                stream)

@@ -16,7 +16,7 @@ def list(problem=None, *, file=None):  # noqa: A001: the tool's word
 def export(path=None, problem=None, *, file=None):
     """The records as dictionaries, as `import_` takes them; written to `path` as JSON lines where one is given."""
     words = ["wisdom", "export", *_filter(problem), *_words({"file": file})]
-    if path is not None:  # the tool's writer keeps what stood there until all is written
+    if path is not None:  # the tool's writer keeps the old contents until all is written
         run_tool([*words, f"--output={checked_path('path', path)}"])
     text = run_tool(words)
     return [json.loads(line) for line in text.splitlines() if line.strip()]

@@ -1,4 +1,5 @@
-// Random batches through every batched name, with what the Batched BLAS standard tells of bad problems.
+// Runs random batches through every batched name, and checks the reports of bad problems that the Batched
+// BLAS standard prescribes.
 #include "blas/blas_cases.hpp"
 
 namespace tilewright::blas_tests {
@@ -6,7 +7,7 @@ namespace {
 
 constexpr int largest = 33;
 
-// Groups of problems of one shape each; strided when it is one.
+// Groups of problems of one shape each; strided if there is one group.
 template <class T>
 struct Batch {
   struct Group {
@@ -21,8 +22,8 @@ struct Batch {
   std::vector<Matrix<T>> a, b, c;
   std::vector<std::int64_t> depth;  // k of each problem
 
-  // With `repeated`, some groups come many times, as from programs that have a group for each problem, with
-  // one in the middle that differs in one argument.
+  // With `repeated`, some groups come many times, as in programs that have a group for each problem, with one
+  // in the middle that differs in one argument.
   Batch(Random& random, bool rows, int group_count, bool repeated = false) : by_rows(rows) {
     for (int g = 0; g < group_count; ++g) {
       const bool many = repeated && draw(random, 0, 2) == 0;
@@ -70,7 +71,7 @@ struct Batch {
         x.count += 1;
         break;
       default:
-        break;  // the padding alone
+        break;  // only the padding differs
     }
     return x;
   }
@@ -188,7 +189,7 @@ void check_fortran_groups(const char* name) {
 }
 TEST(BlasBatches, FortranGroups) { FOR_EACH_NAME(fortran, sdcz, gemm_batch, check_fortran_groups) }
 
-// One operand of a strided batch: the matrices one behind the other with a gap.
+// One operand of a strided batch: consecutive matrices with a gap.
 template <class T>
 struct Strided {
   explicit Strided(const std::vector<Matrix<T>>& matrices) {
@@ -268,8 +269,8 @@ void call(Groups<T>* gemm, const Batch<T>& x, Arrays<T, int>& y, int* info) {
 
 enum Mode { report_all, report_group, report_any, report_none };
 
-// Three groups; the second has a bad argument, the third a bad problem. What each mode tells, and that the
-// rest is right.
+// Runs three groups; the second has a bad argument, the third a bad problem. Checks the report of each mode,
+// and that the other problems are right.
 template <class T>
 void check_info(const char* name, Groups<T>* gemm, bool by_rows, Mode mode) {
   Random random(25);

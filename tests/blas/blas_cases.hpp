@@ -1,5 +1,5 @@
-// What tests of the BLAS names share: the library, opened as a program's plug-in would; matrices by columns
-// or rows with padding that nobody may write; and products in plain loops.
+// Shared by tests of the BLAS names: the library, opened like a program's plug-in; matrices by columns or
+// rows with padding that must not be written; and products in plain loops.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 namespace tilewright::blas_tests {
 
-// The symbol of libtilewright_blas, which is opened once and whose names nothing else sees.
+// Returns a symbol of libtilewright_blas, which is opened once and whose names no other library sees.
 inline void* symbol(const char* name) {
   static void* const library = dlopen(TILEWRIGHT_BLAS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) ADD_FAILURE() << dlerror();
@@ -30,7 +30,7 @@ Signature* routine(const char* name) {
   return reinterpret_cast<Signature*>(symbol(name));
 }
 
-// f<T, Int>(symbol) for every spelling and type of a routine.
+// Calls f<T, Int>(symbol) for every spelling and type of a routine.
 #define BLAS_TEST_SPELLING(symbol, T, Int, f) f<T, Int>(#symbol);
 #define BLAS_TEST_fortran(r, T, f)                    \
   SPELL_fortran_int(BLAS_TEST_SPELLING, r, T, int, f) \
@@ -96,21 +96,21 @@ Matrix<T> draw_matrix(Random& random, std::int64_t rows, std::int64_t cols, bool
   return x;
 }
 
-// Calls that are passed on are answered by a library that may multiply what is not to be read by zero:
-// OpenBLAS 0.3.21 does on some processors.
+// True if all calls are served here: forwarded calls reach a library that may multiply by zero what must not
+// be read; OpenBLAS 0.3.21 does so on some processors.
 inline bool all_are_ours() {
   const char* mode = std::getenv("TILEWRIGHT_BLAS");
   return mode != nullptr && std::string(mode) == "all";
 }
 
-// Operations as letters.
+// Operations are letters here.
 template <class T>
 T element(char op, const Matrix<T>& x, std::int64_t i, std::int64_t j) {
   return op == 'N' ? x.at(i, j) : op == 'T' ? x.at(j, i) : conjugate(x.at(j, i));
 }
 inline int number_of(char op) { return op == 'N' ? 111 : op == 'T' ? 112 : 113; }
 
-// C with alpha op(A) op(B) + beta C in those elements that `wanted` names.
+// Returns C with alpha op(A) op(B) + beta C in the elements that `wanted` selects.
 template <class T, class Wanted>
 Matrix<T> product(char op_a, char op_b, std::int64_t k, T alpha, const Matrix<T>& a, const Matrix<T>& b,
                   T beta, const Matrix<T>& c, Wanted&& wanted) {
@@ -125,7 +125,7 @@ Matrix<T> product(char op_a, char op_b, std::int64_t k, T alpha, const Matrix<T>
   return result;
 }
 
-// All of the memory: what was not to be written is as it was, bit by bit.
+// Compares all of the memory: elements that must not be written are unchanged, bit by bit.
 template <class T>
 void expect_near(const Matrix<T>& expected, const Matrix<T>& before, const Matrix<T>& got, std::int64_t k,
                  const std::string& what) {
@@ -158,7 +158,7 @@ T draw_scalar(Random& random) {
   }
 }
 
-// How CBLAS takes scalars.
+// Converts scalars to CBLAS's arguments.
 template <class T>
 struct CblasScalar {
   using Type = T;

@@ -1,5 +1,5 @@
-// Four threads that call at once, each on matrices of its own, from the first call on: that every result is
-// exact. What races is for the thread sanitizer to see (scripts/soak, with TILEWRIGHT_RECORD set).
+// Four threads call concurrently, each on matrices of its own, from the first call on: every result must be
+// exact. The thread sanitizer finds races (scripts/soak, with TILEWRIGHT_RECORD set).
 #include <array>
 #include <mutex>
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int thread_count = 4, rounds = 150, batch_count = 3;
 
-// What is passed on goes to a BLAS that may be built for one thread at a time, as Debian's serial one is.
+// Forwarded calls reach a BLAS that may be built for one thread at a time, like Debian's serial one.
 std::unique_lock<std::mutex> alone_if_passed_on() {
   static std::mutex mutex;
   return all_are_ours() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
@@ -39,7 +39,7 @@ bool all_are(const Values& x, double value) {
   return std::all_of(x.begin(), x.end(), [&](double element) { return element == value; });
 }
 
-// Ones times twos.
+// Multiplies ones by twos.
 bool multiplies(const Routines& r, int n) {
   const Values a(std::size_t(n * n), 1), b(a.size(), 2);
   Values c(a.size(), 3);
@@ -68,7 +68,8 @@ bool multiplies_a_group(const Routines& r, int n) {
   return true;
 }
 
-// L has ones and 1/2 below them, U twos and ones above them: no rows are swapped, and all numbers are exact.
+// L has ones and 1/2 below them, U has twos and ones above them: no rows are swapped, and all numbers are
+// exact.
 bool factors(const Routines& r, int n) {
   Values a(std::size_t(n * n), 0), lu = a;
   const auto at = [n](int i, int j) { return std::size_t(j * n + i); };

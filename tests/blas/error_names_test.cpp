@@ -1,4 +1,4 @@
-// Bad arguments: xerbla of the program is told the routine and the number that reference BLAS gives the
+// For bad arguments, xerbla of the program gets the routine and the number that reference BLAS gives the
 // argument, and nothing is written.
 #include "blas/blas_cases.hpp"
 
@@ -18,7 +18,7 @@ void take(const char* name, std::size_t length, int position) {
 
 }  // namespace
 
-// Both widths: the lower half is the number.
+// Serves both widths: the lower half is the number.
 extern "C" void xerbla_(const char* name, const int* info, std::size_t length) { take(name, length, *info); }
 extern "C" void xerbla_64_(const char* name, const std::int64_t* info, std::size_t length) {
   take(name, length, int(*info));
@@ -32,7 +32,7 @@ extern "C" void cblas_xerbla64_(std::int64_t position, const char* name, const c
 
 namespace {
 
-// The arguments of xGEMM that are no numbers are right unless a case says otherwise.
+// The arguments of xGEMM that are not numbers are right unless a case says otherwise.
 struct GemmFault {
   int position;
   const char *op_a, *op_b;
@@ -80,8 +80,8 @@ void check_fortran_getrf(const char* name) {
 }
 TEST(BlasErrors, FortranGetrf) { FOR_EACH_NAME(fortran, sdcz, getrf, check_fortran_getrf) }
 
-// Of names that the other BLAS lacks, the library itself tells. By rows, arguments are those of the caller
-// all the same.
+// For names that the other BLAS lacks, the library itself reports. By rows, the numbers are those of the
+// caller's arguments all the same.
 template <class T, class Int>
 void check_cblas_strided(const char* name) {
   auto* gemm = routine<void(int, int, int, Int, Int, Int, CblasValue<T>, const T*, Int, Int, const T*, Int,
@@ -114,7 +114,7 @@ void check_cblas_strided(const char* name) {
   }
 }
 TEST(BlasErrors, CblasStrided) {
-  // A library that has the name gets the call, and tells its own error handler.
+  // A library that has the name gets the call, and calls its own error handler.
   for (const char* library : {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", "libopenblas.so.0"})
     if (void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
         handle != nullptr && dlsym(handle, "cblas_dgemm_batch_strided") != nullptr)
@@ -122,7 +122,7 @@ TEST(BlasErrors, CblasStrided) {
   FOR_EACH_NAME(cblas, sdcz, gemm_batch_strided, check_cblas_strided)
 }
 
-// Of two bad arguments the first of the caller's is told, by rows too.
+// The first of two bad arguments of the caller is reported, by rows too.
 template <class T, class Int>
 void check_cblas_gemmt(const char* name) {
   auto* gemmt = routine<void(int, int, int, int, Int, Int, CblasValue<T>, const T*, Int, const T*, Int,

@@ -1,4 +1,4 @@
-// Random products through every name of xGEMM, xSYRK, xHERK and xGEMMT.
+// Runs random products through every name of xGEMM, xSYRK, xHERK and xGEMMT.
 #include "blas/blas_cases.hpp"
 
 namespace tilewright::blas_tests {
@@ -25,7 +25,7 @@ struct Case {
     a = matrix(op_a, m, k);
     b = matrix(op_b, k, n);
     c = matrix('N', m, n);
-    // Neither C of beta = 0 nor the operands of alpha = 0 are read.
+    // C is not read if beta = 0, nor are the operands if alpha = 0.
     if (!all_are_ours()) return;
     const T nan = std::numeric_limits<Real<T>>::quiet_NaN();
     if (beta == T(0)) fill(c, nan);
@@ -78,7 +78,7 @@ void check_cblas(const char* name) {
 }
 TEST(BlasNames, CblasGemm) { FOR_EACH_NAME(cblas, sdcz, gemm, check_cblas); }
 
-// One triangle of alpha A A' + beta C; A' is A^H where `hermitian`.
+// Computes one triangle of alpha A A' + beta C; A' is A^H if `hermitian`.
 template <class T>
 struct RankCase {
   bool by_rows, upper, hermitian;

@@ -1,4 +1,4 @@
-// xGETRF, xGETRS and xGESV through every name: residuals, singular matrices, NaN, matrices by rows.
+// Runs xGETRF, xGETRS and xGESV through every name: residuals, singular matrices, NaN, matrices by rows.
 #include "blas/blas_cases.hpp"
 
 namespace tilewright::blas_tests {
@@ -9,7 +9,7 @@ Real<T> bound(std::int64_t n) {
   return Real<T>(200 * double(n + 1)) * std::numeric_limits<Real<T>>::epsilon();
 }
 
-// |P A - L U|, with pivots counted from 1.
+// Returns |P A - L U|, with pivots counted from 1.
 template <class T, class Int>
 Real<T> residual(Matrix<T> a, const Matrix<T>& lu, const std::vector<Int>& pivots) {
   Real<T> worst(0);
@@ -73,7 +73,7 @@ TEST(LapackNames, FortranGetrf) { FOR_EACH_NAME(fortran, sdcz, getrf, check_fort
 
 template <class T, class Int>
 void check_fortran_solve(const char* name) {
-  // The routine that factors goes by the same name but for its end.
+  // The routine that factors has the same name except for its end.
   std::string factor_name = name;
   factor_name.replace(factor_name.find("getrs"), 5, "getrf");
   auto* getrf = routine<void(const Int*, const Int*, T*, const Int*, Int*, Int*)>(factor_name.c_str());
@@ -113,7 +113,7 @@ void check_fortran_gesv(const char* name) {
   EXPECT_EQ(info, 0);
   EXPECT_LT(solution_error('N', before, b, right), bound<T>(50)) << name;
   EXPECT_LT(residual(before, a, pivots), bound<T>(50) * 50) << name;
-  // Of a singular matrix the right-hand sides stay.
+  // The right-hand sides of a singular matrix are unchanged.
   Matrix<T> zero = a;
   for (T& x : zero.data) x = T(0);
   Matrix<T> kept = right;
@@ -123,7 +123,7 @@ void check_fortran_gesv(const char* name) {
 }
 TEST(LapackNames, FortranGesv) { FOR_EACH_NAME(fortran, sdcz, gesv, check_fortran_gesv) }
 
-// Served here: other libraries multiply by the reciprocals of pivots, which overflow.
+// Only calls that are served here: other libraries multiply by the reciprocals of pivots, which overflow.
 template <class T, class Int>
 void check_subnormal_pivots(const char* name) {
   auto* gesv = routine<void(const Int*, const Int*, T*, const Int*, Int*, T*, const Int*, Int*)>(name);

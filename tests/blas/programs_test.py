@@ -55,7 +55,7 @@ class Names(unittest.TestCase):
         self.assertNotIn("cblas_dherk", listed)
 
     def test_constructors_start_nothing(self):
-        # Loaded, and never called: no thread, no file of ours, no GPU's driver.
+        # The library is loaded and never called: no thread, no file of its own, no GPU's driver.
         script = "import os; print(len(os.listdir('/proc/self/task'))); print(open('/proc/self/maps').read())"
         plain = run(sys.executable, "-c", script, preload=False).stdout
         loaded = run(sys.executable, "-c", script).stdout
@@ -121,7 +121,7 @@ class Programs(unittest.TestCase):
 
     def test_a_child_of_fork_goes_on_and_counts_for_itself(self):
         for mode in ("auto", "all"):
-            # Debian's serial OpenBLAS, which auto forwards to, is for one thread at a time.
+            # Debian's serial OpenBLAS, to which auto forwards, supports one thread at a time.
             locked = ["locked"] if mode == "auto" else []
             done = run(os.environ["PROGRAM"], *locked, "threads", "fork", TILEWRIGHT_BLAS=mode, TILEWRIGHT_VERBOSE=1)
             self.assertEqual(done.stdout, "right\n")
@@ -143,7 +143,7 @@ class Programs(unittest.TestCase):
 class Records(unittest.TestCase):
     def test_problems_of_threads_and_children_are_recorded_merged_and_read_by_tune(self):
         with tempfile.TemporaryDirectory() as folder:
-            # One file for both processes, and one each.
+            # Both processes use one file, and then one each.
             shared = f"{folder}/log.jsonl"
             run(os.environ["PROGRAM"], "locked", "threads", "fork", TILEWRIGHT_RECORD=shared)
             counts = {line["problem"]: line["count"] for line in map(json.loads, open(shared))}
@@ -215,7 +215,7 @@ class Records(unittest.TestCase):
 
     def test_a_record_that_another_process_keeps_locked_is_waited_for_in_vain_but_briefly(self):
         with tempfile.TemporaryDirectory() as folder, open(f"{folder}/log", "w") as log:
-            fcntl.flock(log, fcntl.LOCK_EX)  # until this process gives it up: forever, to the program
+            fcntl.flock(log, fcntl.LOCK_EX)  # until this process releases it, which to the program is never
             done = run(os.environ["PROGRAM"], TILEWRIGHT_BLAS="all", TILEWRIGHT_RECORD=f"{folder}/log")
             self.assertEqual(done.stdout, "right\n")
             self.assertIn("the last calls are not recorded", done.stderr)

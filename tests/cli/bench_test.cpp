@@ -1,6 +1,6 @@
-// The harness of `bench`: lists and cases as typed, operands where the layouts say, a check that sees wrong
-// results, a benchmark that finds the faster contender and drops the hopeless, peers that compute what they
-// claim, summaries that follow from their cases. Nothing here asserts how fast anything is.
+// The harness of `bench`: lists and cases as typed, operands at the places of their layouts, a check that
+// finds wrong results, a benchmark that finds the faster contender and drops slow ones, peers that compute
+// what they claim, summaries that follow from their cases. No test depends on speed.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -81,7 +81,7 @@ TEST(BenchPlan, ResidencyDecidesTheBatch) {
   EXPECT_GE(double(batches_for(cold, Residency::cold, 1)) * footprint_bytes(cold), cold_bytes);
   flags.batch = "10";
   for (const auto& one : cli::plan_bench(flags).cases) EXPECT_EQ(one.problem.batch_count, 10);
-  flags.batch = "100000";  // hot batches hold at most what fits
+  flags.batch = "100000";  // a hot batch is limited to what fits
   EXPECT_EQ(cli::plan_bench(flags).cases[2].problem.batch_count, std::int64_t(24 * 1024 / bytes_each));
 }
 
@@ -166,7 +166,7 @@ TEST(OperandSet, StreamsCoverTheBytesOfTheCase) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(streams.c) % 64, 0u);
 }
 
-// Turns that take as long as a table says, so that nothing depends on a clock.
+// Samples take the time of a table, so that the test does not depend on a clock.
 std::vector<bench::Contender> timed_rounds(const std::map<std::string, double>& seconds,
                                            const bench::RoundRules& rules, std::vector<std::string>& order) {
   std::vector<bench::Contender> all;
@@ -209,7 +209,7 @@ TEST(Rounds, EverybodyIsFirstAndLoopsAreLast) {
   EXPECT_EQ(first, (std::map<std::string, int>{{"a", 2}, {"b", 2}, {"ours", 2}}));
 }
 
-// A stage of a small case whose contender only says which batches it was given.
+// A stage of a small case whose contender only records the batches that it was given.
 struct Visits {
   explicit Visits(bench::Case c) : machine(bench::host_machine(plan)), stage(machine->stage(c)) {}
   bench::Plan plan{.peers = {}, .all_peers = false};
@@ -246,7 +246,7 @@ TEST(HostStage, HotThreadsHaveTheirOwnBatches) {
   EXPECT_EQ(used[1], 2);
 }
 
-// Every variant of every peer that is here, on every case that it takes.
+// Runs every variant of every peer of this machine on every case that it supports.
 TEST(Peers, ComputeWhatTheyClaim) {
   const peers::PeerSearch search = peers::find_peers();
   const auto names = peers::peer_names();
@@ -278,12 +278,12 @@ TEST(Peers, ComputeWhatTheyClaim) {
                 ++variants;
               }
             }
-    // MKL generates code on some makers' processors only.
+    // MKL generates code on the processors of some makers only.
     if (peer->name() != "mkl_jit") EXPECT_GT(variants, 0) << peer->name() << " took no case at all";
   }
 }
 
-// A whole case in a few milliseconds; only what must hold on any machine is asserted.
+// Measures a whole case in a few milliseconds; asserts only facts that hold on any machine.
 TEST(RunCase, MeasuresOursAndAPeerAgainstABound) {
   cli::BenchFlags flags;
   flags.dtype = "f32";
@@ -432,7 +432,7 @@ TEST(Report, HasEveryKeyOfTheContract) {
       EXPECT_TRUE(object.contains(key)) << key;
 }
 
-// A meter of one package, which moves as the test says.
+// A meter of one package, which moves as the test sets it.
 class HostEnergyTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,5 @@
-// The parts of the command line that the built tool cannot be made to show: how arrays are arranged without
-// copies, that verification finds a wrong element, bounds, and the log. What users see is tested by
-// tests/cli/cli_test.py.
+// The parts of the command line that the built tool cannot show: how arrays are arranged without copies, that
+// verification finds a wrong element, bounds, and the log. tests/cli/cli_test.py tests what users see.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -79,7 +78,7 @@ TEST(Arrange, MixedMatrixOrdersBecomeOpsWithoutCopies) {
   EXPECT_EQ(to_string(plan.problem), "gemm:f64:tn:m=7,n=5,k=3");
   const auto conjugate = arrange(array({5, 3}, 'C'), array({7, 3}, 'F'), {}, Op::none, Op::conj_trans);
   EXPECT_FALSE(conjugate.copy_a || conjugate.copy_b);
-  EXPECT_EQ(conjugate.problem.op_a, Op::none);  // real: the conjugate is the value
+  EXPECT_EQ(conjugate.problem.op_a, Op::none);  // real: the conjugate is the value itself
 }
 
 TEST(Arrange, ConjugateOfTheOtherOrderTurnsTheOutputOrCopies) {

@@ -17,7 +17,8 @@ import unittest
 TOOL = ""
 SWEEP, METER = os.environ["SWEEP"], os.environ["METER"]
 QUICK = ("--seconds", 0.06, "--heat", 0.02, "--edges", 5, "--sentinel-every", 3)
-# So often that every look is an edge, however late it comes: how busy the machine is does not show in the watts.
+# The counter moves so often that every reading is an edge, however late it comes: the load of the machine does not
+# affect the watts.
 MOVES_PER_SECOND = "1000"
 
 
@@ -115,7 +116,7 @@ class EnergySweep(unittest.TestCase):
 
     def check_long(self, path):
         screened = path.read_text()
-        # It goes on with the file whether or not that is asked for: what it chooses from is there.
+        # It continues the file with or without the flag: the configs that it chooses from are there.
         result = self.run_sweep("long", "--json", path, *QUICK, "--best", 3, "--repeated", 2, "--repeats", 3)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(path.read_text().startswith(screened))
@@ -155,7 +156,7 @@ class EnergySweep(unittest.TestCase):
         sizes = [row for row in rows if row.get("phase") == "sizes"]
         self.assertEqual({row["problem"].split(":")[3] for row in sizes}, {"m=32,n=32,k=32", "m=96,n=96,k=96"})
         self.assertEqual(len([row for row in sizes if row.get("config")]), 4)
-        # Columns of 65 numbers are aligned to 8 bytes: what needs 16 is said and not launched.
+        # Columns of 65 numbers are aligned to 8 bytes: configs that need 16 are reported and not launched.
         result = self.run_sweep("sizes", "--json", path, *QUICK, "--sizes", "65", "--count", 8)
         self.assertEqual(result.returncode, 0, result.stderr)
         odd = [row for row in map(json.loads, path.read_text().splitlines()) if "m=65" in row.get("problem", "")]
@@ -204,7 +205,7 @@ class EnergySweep(unittest.TestCase):
         other.write_text(text.replace(rows[0]["sweep"]["source_hash"], "0123"))
         result, _, _ = self.screen("other.jsonl", "--resume")
         self.assertIn("was begun with source_hash", result.stderr)
-        # What another card has is left to it, but for the anchors.
+        # Another card's configs are left to it, except for the anchors.
         other.write_text(text.replace(rows[0]["sweep"]["device_uuid"], "GPU-another"))
         result, rows, _ = self.screen("two.jsonl", "--done", other, "--anchors", 2)
         self.assertEqual(len(self.measured(rows)), 2, result.stdout)

@@ -18,11 +18,11 @@ import cli_test
 import keys_test
 
 SMALL = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=100:residency=l1"
-# What only exceptions of libraries say.
+# Texts that only exceptions of libraries contain.
 FOREIGN = re.compile(r"json\.exception|std::|basic_string|terminate called|what\(\)|internal error|bad_|_M_|CLI::")
 SHARED = "cpu_share gpus transfer_s compute_s predicted_s math_mode error_budget select".split()
 QUICK = ("--repetitions", "1")
-# Words of the examples, and what makes them small.
+# Words of the examples, and the values that make them small.
 SMALLER = {"--sizes": "4", "--budget": "0.5s", "--op": "nt", "--threads": "1"}
 GPU_FLAGS = ("--gpus", "--gpu-memory")
 
@@ -177,7 +177,7 @@ class WithoutGpu(Everything):
                       ("bench", "--bits", "fixed"), ("tune", SMALL, "--part", "1/2"), ("tune", SMALL, "--arrival", "idle")):
             with self.subTest(words):
                 self.assertIn("is not built in this version", self.tool(*words, codes=(2,)).stderr)
-        # A grammar's mistake is still one.
+        # An error of grammar is still one.
         self.assertNotIn("not built", self.tool("explain", "gemm:f64:nn:m=8,n=8,k=8:maths=full", codes=(2,)).stderr)
 
     def test_rates_below_those_of_fewer_threads_are_not_kept(self):

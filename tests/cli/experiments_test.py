@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 LADDER, VARIETY = os.environ["LADDER"], os.environ["VARIETY"]
-# Two shared loads and four products a turn.
+# The loop has two shared loads and four products per iteration.
 DISASSEMBLY = "\n".join([".text.kernel:", ".L_x_0:"] + [f"        /*{16 * i:04x}*/                   {code} ;" for i, code in enumerate(
     ["LDS.128 R4, [R2]", "LDS.128 R8, [R3]"] + ["DFMA R8, R4, R6, R8"] * 4 + ["MOV R1, R2", "@!P0 BRA `(.L_x_0)", "EXIT"])])
 

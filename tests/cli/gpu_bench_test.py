@@ -173,7 +173,7 @@ class BenchOnGpu(OnGpu):
         self.bench("--sizes", "96", "--candidate", "cublas", "--peers", "none", "--energy-seconds", "0.2", LD_LIBRARY_PATH=meter,
                    FAKE_NVML_MOVES_PER_SECOND="1000")  # every look is an edge, however busy this machine is
         self.assertFalse(any("notes" in row for row in self.rows()[0]))
-        for row in self.rows()[0]:  # power is of the load that was weighed, not of the turns
+        for row in self.rows()[0]:  # power belongs to the load whose energy was measured, not to the timed samples
             self.assertAlmostEqual(row["watts"], 500, delta=25)
 
     def test_strided_batches(self):
@@ -221,7 +221,7 @@ class SmallOnGpu(OnGpu):
             for row in rows:
                 self.assertEqual((row["layout"], row["family"]), (layout, "gemm_small"))
                 self.assertLessEqual(row["error"], row["error_bound"])
-                # The batch is what fits the operands: 100 bytes a matrix, 128 where each has its own sectors.
+                # The batch fits the operands: 100 bytes a matrix, 128 if each has its own sectors.
                 self.assertAlmostEqual(row["batch_count"] * (128 if layout == "pointer" else 100), 1 << 20, delta=3200)
 
     def test_single_launches_for_a_profiler(self):
@@ -449,7 +449,7 @@ class InfoOnGpu(OnGpu):
             if plan["bound_kind"] == "memory":
                 self.assertAlmostEqual(plan["ceiling"] / rate, 1, 6)
             self.assertGreater(plan["bound_s"], 0)
-        # Without a verb: what to try first, but not what was done.
+        # Without a verb, the tool suggests first steps, but none that were done already.
         first = self.run_tool().stdout
         for said in ("NVIDIA H200", "calibrate", "bench gemm_small"):
             self.assertIn(said, first)

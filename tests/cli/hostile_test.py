@@ -95,7 +95,7 @@ class StandardFiles(Case):
                 result = self.run_tool(*arguments, stdout=full)
                 self.assertEqual(result.returncode, 1, result.stderr)
                 said = [line for line in result.stderr.decode().splitlines() if line.startswith("tilewright: ")]
-                self.assertEqual(len(said), 1, result.stderr)  # what --json - moves to stderr aside
+                self.assertEqual(len(said), 1, result.stderr)  # except for the lines that --json - moves to stderr
                 self.assertRegex(said[0], r"^tilewright: (stdout|json = '-') cannot be written: No space left")
 
     def test_no_peer_speaks_for_itself(self):

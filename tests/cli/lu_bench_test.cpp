@@ -1,4 +1,4 @@
-// What `bench lu` tries of a matrix, who takes part in its contest, and the GPU that it simulates.
+// The methods that `bench lu` tries for a matrix, its contest, and the GPU that it simulates.
 #include <gtest/gtest.h>
 
 #include "bench/lu/contest.hpp"
@@ -57,7 +57,7 @@ TEST(BenchLu, WaysAreVersionsBySelectionsByPanels) {
   EXPECT_EQ(lu_searched_ways(plan, plan.cases[0], false).size(), 0u);
 }
 
-// Whoever errs does not take part; where it is ours, the job ends.
+// A contender with a wrong result does not take part; if it is tilewright's, the job ends.
 TEST(BenchLu, WrongFactorsAndPivotsAreSeenBeforeAnythingIsTimed) {
   cli::BenchFlags flags;
   flags.family = "lu";

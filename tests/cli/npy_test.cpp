@@ -1,6 +1,5 @@
-// .npy files: headers of all three versions, every refusal with its wording, mapped input, and output that
-// appears only when committed. That NumPy reads what is written here is checked by the command line's own
-// test.
+// .npy files: headers of all three versions, every error with its wording, mapped input, and output that
+// appears only when committed. The command line's own test checks that NumPy reads the written files.
 #include "arrays/npy.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +36,7 @@ class NpyTest : public ::testing::Test {
     return bytes + dictionary + std::string(data_bytes, '\0');
   }
 
-  // The message with which `bytes` are refused as input A.
+  // Returns the message with which `bytes` are refused as input A.
   std::string refusal(const std::string& bytes) {
     const auto path = write(bytes);
     try {

@@ -19,7 +19,7 @@ import hostile_test
 from hostile_test import SMALL, Case
 
 LACKING = None
-OTHER = 12345  # a user without a name, whom root can act as
+OTHER = 12345  # a user without a name, as whom root can act
 RECORD = {"problem": "gemm:f64:nn:m=2,n=2,k=2", "count": 1, "seconds": 1.0, "residency": "auto"}
 IS_ROOT = os.geteuid() == 0
 
@@ -324,7 +324,7 @@ class Owners(Outputs):
                 os.chown(out, OTHER, OTHER)
                 self.assert_one_sentence(self.run_tool(*arguments), 1, "refused", f"user {OTHER}")
                 self.assertEqual(out.read_bytes(), b"before")
-        # One's own link is followed there.
+        # The user's own link is followed there.
         out.unlink()
         out.symlink_to(target)
         self.ran("wisdom", "export", "--file", self.wisdom, "-o", out)

@@ -1,4 +1,4 @@
-// The bounded map: which entries make way for new ones, and that it destroys none under its lock.
+// The bounded map: which entries are evicted for new ones, and that none is destroyed under its lock.
 #include "core/bounded_map.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(BoundedMap, WhatWasAskedForLatelyStays) {
   map.add(3, std::make_shared<int>(3));
   EXPECT_EQ(map.find(1), nullptr) << "the oldest that nobody asked for";
   for (const int key : {0, 2, 3}) EXPECT_NE(map.find(key), nullptr) << key;
-  map.add(4, std::make_shared<int>(4));  // all were asked for: one of them goes
+  map.add(4, std::make_shared<int>(4));  // all were used: one of them is evicted
   int count = 0;
   for (int key = 0; key < 5; ++key) count += map.find(key) != nullptr;
   EXPECT_EQ(count, 3);
@@ -59,7 +59,7 @@ TEST(BoundedMap, TheFirstThatIsAddedKeepsItsPlace) {
   EXPECT_EQ(map.add(0, std::make_shared<int>(2)), first);
 }
 
-// Objects whose destruction asks the map itself.
+// The destructors of these objects call the map itself.
 TEST(BoundedMap, DestroysNothingUnderItsLock) {
   Map map(1);
   int asked = 0;

@@ -1,5 +1,5 @@
-// Locks and one-time initialisations that other threads are within while the process forks, and stacks of the
-// library's own. Children are given minutes, which only those that hang need.
+// Locks and one-time initialisations that other threads hold while the process forks, and the library's own
+// stacks. Children may take minutes, which only those that hang need.
 #include "core/host/fork_gate.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ bool child_ends_well(const std::function<bool()>& work) {
   return status == 0;
 }
 
-// A thread that is within f() from the constructor on, until it is let go.
+// A thread that is within f() from the constructor on, until it is released.
 class Within {
  public:
   explicit Within(std::function<void(const std::function<void()>& wait)> f)
@@ -96,7 +96,7 @@ TEST(ForkGate, LongLocksAreNotWaitedFor) {
   }));
 }
 
-// Who is within waits for a thread that has yet to enter: fork lets it.
+// The thread in the gate waits for a thread that has yet to enter: fork lets that one in.
 TEST(ForkGate, ForkLetsThoseInThatOthersWaitFor) {
   std::atomic<bool> has_entered = false;
   std::thread late;
@@ -144,7 +144,7 @@ TEST(Stack, ResultsAndExceptionsComeBack) {
   EXPECT_THROW(with_stack(std::size_t(1) << 60, [] {}), Error);
 }
 
-// A fiber that leaves in the midst does not lose what it has there to another of its thread.
+// A fiber that is switched out keeps its part of the stack while another of its thread uses it.
 TEST(Stack, FibersOfOneThreadDoNotShare) {
   static ucontext_t main, first, second;
   static int kept = 0;

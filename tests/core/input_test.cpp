@@ -1,6 +1,5 @@
-// What comes from outside: JSON of any depth, size and number, lines without end, text that is not text,
-// errors of other libraries, arithmetic beyond 64 bits, and records whose sums are larger than what can be
-// written.
+// Input from outside: JSON of any depth, size and number, unterminated lines, invalid text, errors of other
+// libraries, arithmetic beyond 64 bits, and records whose sums are too large to be written.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -188,8 +187,8 @@ TEST(Checked, NothingWraps) {
     EXPECT_EQ(integer_of(wrong), std::nullopt) << wrong;
 }
 
-// The text of a problem may give any integers: it is read and written without an overflow, and a plan refuses
-// it.
+// The text of a problem may contain any integers: it is read and written without an overflow, and a plan
+// refuses it.
 TEST(HugeProblems, AreReadWrittenAndRefused) {
   const std::string huge = std::to_string(largest), small = std::to_string(least);
   for (const std::string& x : {huge, small, std::string("3037000500"), std::string("4611686018427387904")})
@@ -242,7 +241,7 @@ TEST(RecordLog, WhatIsWrittenCanBeReadAgain) {
   }
 }
 
-// Numbers that JSON does not have, and words of a compiler in another encoding.
+// Numbers that JSON does not have, and a compiler's messages in another encoding.
 TEST(SweepLog, WhatIsWrittenCanBeReadAgain) {
   const TempFolder folder;
   const std::string path = (folder.path() / "sweep.jsonl").string();

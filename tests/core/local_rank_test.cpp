@@ -1,4 +1,4 @@
-// Which process of a node this is by each launcher's variables, and how the node's GPUs are dealt out.
+// The index of this process on its node by each launcher's variables, and the assignment of the node's GPUs.
 #include "core/local_rank.hpp"
 
 #include <gtest/gtest.h>

@@ -115,7 +115,7 @@ TEST(ProblemText, NamesTheBadPart) {
   names("gemm:f64:nn", "four parts");
 }
 
-// Not as a misspelt word, whoever reads the text.
+// Every reader of the text refuses unsupported words by their own message, not as misspelt words.
 TEST(ProblemText, WhatIsNotBuiltIsRefusedAsSuch) {
   const auto check = [](const std::string& text, auto&& parse) {
     try {
@@ -154,7 +154,7 @@ TEST(ProblemText, ShowsTheRightSpelling) {
   shows("gemm:f64", "gemm:f64:nn:m=4,n=5,k=6");
 }
 
-// What the page shows can be read, and it names every key.
+// The examples of the page can be read, and it names every key.
 TEST(ProblemText, PageIsRight) {
   std::ifstream page(std::string(TILEWRIGHT_SOURCE_DIR) + "/docs/problem.md");
   int examples = 0;

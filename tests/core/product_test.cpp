@@ -1,5 +1,5 @@
-// Products of arrays with any strides: what a Product makes of them computes what loops over the arrays do,
-// also over more levels than a call has, and what it cannot express it says. Names by rows are the caller's.
+// Products of arrays with any strides: a Product computes the same as loops over the arrays, also with more
+// levels than a call has, and reports what it cannot express. Errors by rows use the caller's names.
 #include "core/product/product.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ struct Array {
   std::vector<Element> buffer;
   ArrayView view;
 
-  // The offset of an element, its index in the batch and in the matrix. Batches broadcast from the right.
+  // Returns the offset of an element from its index in the batch and in the matrix. Batches broadcast from
+  // the right.
   std::int64_t at(const std::vector<std::int64_t>& batch, std::int64_t i, std::int64_t j) const {
     std::int64_t offset = i * view.strides[view.ndim - 2] + j * view.strides[view.ndim - 1];
     const int own = view.ndim - 2, behind = int(batch.size()) - own;
@@ -43,7 +44,7 @@ class Draws {
     return std::uniform_int_distribution<std::int64_t>(0, end - 1)(generator_);
   }
 
-  // An array of this shape whose dimensions lie in any order, here and there with a gap or backwards.
+  // Makes an array of this shape whose dimensions lie in any order, some with a gap or reversed.
   Array array(const std::vector<std::int64_t>& shape) {
     Array made;
     made.view.dtype = DType::c128;

@@ -1,5 +1,5 @@
-// Whose files are trusted: every step of a way counts, through links of links too, and what does not exist
-// yet.
+// Which files are trusted: every folder of a path counts, also through links of links, and for files that do
+// not exist yet.
 #include "core/trust.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST_F(TrustTest, EveryLinkOfAChainIsLookedAt) {
   fs::create_symlink("../own/file", at("sticky/middle"));
   fs::create_symlink(at("sticky/middle"), at("own/start"));
   EXPECT_EQ(why_not_trusted(at("own/start")), "");
-  // In the middle: neither the path as it is written nor what it comes to shows the folder.
+  // The folder is in the middle of the chain: neither the path as written nor the resolved path shows it.
   fs::create_symlink(at("own"), at("open/middle"));
   fs::create_symlink(at("open/middle/file"), at("own/through"));
   EXPECT_NE(why_not_trusted(at("own/through")).find("open' can be written by everybody"), std::string::npos)
@@ -42,7 +42,7 @@ TEST_F(TrustTest, EveryLinkOfAChainIsLookedAt) {
   EXPECT_NE(why_not_trusted(at("own/up")), "");
   fs::create_symlink(at("own/circle"), at("own/circle"));
   EXPECT_NE(why_not_trusted(at("own/circle")).find("leads nowhere"), std::string::npos);
-  if (geteuid() != 0) return;  // nobody else gives files away
+  if (geteuid() != 0) return;  // only root can give files away
   ASSERT_EQ(lchown(at("sticky/middle").c_str(), 65534, 0), 0);
   EXPECT_NE(why_not_trusted(at("own/start")).find("sticky/middle' belongs to user 65534"), std::string::npos)
       << why_not_trusted(at("own/start"));

@@ -1,5 +1,5 @@
-// CBLAS libraries are told apart by the width of their integers: those of 64 bits, whatever their symbols are
-// called, get 64 bits, and the one of this machine gets what it wants.
+// CBLAS libraries are distinguished by the width of their integers: libraries of 64-bit integers, whatever
+// their symbols are called, get 64 bits, and this machine's library gets its own width.
 #include "device/cblas.hpp"
 
 #include <dlfcn.h>
@@ -78,7 +78,7 @@ TEST(Cblas, ALibraryThatWasAskedForAndIsNotUsedIsTold) {
   EXPECT_NE(notices[0].find(copy), std::string::npos) << notices[0];
 }
 
-// Whole numbers, so that every order of the sums gives the same bits.
+// The elements are whole numbers, so that every order of the sums gives the same bits.
 TEST(Cblas, OfThisMachineServesSeveralThreads) {
   const CblasLibrary library("");
   if (!library.available()) GTEST_SKIP() << library.error();

@@ -1,5 +1,5 @@
-// Who works on which problems, on machines made up for hwloc (synthetic, restricted, through XML) and on this
-// one; and whether pages really lie where a BatchBuffer asked for them.
+// The assignment of problems to threads, on machines made up for hwloc (synthetic, restricted, through XML)
+// and on this one; and whether pages really lie where a BatchBuffer requested them.
 #include "device/numa.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class Topology {
   Topology(const Topology&) = delete;
   Topology& operator=(const Topology&) = delete;
 
-  // Takes processing units away; their node stays, as a node with fewer cores or with memory only.
+  // Removes processing units; their node stays, like a node with fewer cores or with memory only.
   void remove_cpus(unsigned first, unsigned last) {
     hwloc_bitmap_t left = hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(topology_));
     hwloc_bitmap_clr_range(left, first, static_cast<int>(last));
@@ -42,7 +42,7 @@ class Topology {
     hwloc_obj_t object = hwloc_get_numanode_obj_by_os_index(topology_, node);
     object->attr->numanode.local_memory = 0;
   }
-  // The same machine read back from the XML that hwloc writes.
+  // Reads the same machine back from the XML that hwloc writes.
   void through_xml() {
     char* text = nullptr;
     int bytes = 0;
@@ -60,7 +60,7 @@ class Topology {
   hwloc_topology_t topology_ = nullptr;
 };
 
-// Ranges cover [0, batch_count) once, in order, with borders at multiples of granularity.
+// Expects that ranges cover [0, batch_count) once, in order, with borders at multiples of granularity.
 void expect_covers(const std::vector<ThreadRange>& ranges, std::int64_t batch_count,
                    std::int64_t granularity) {
   std::int64_t at = 0;
@@ -123,7 +123,7 @@ TEST(NumaNodes, UnknownMemoryCountsAsMemory) {
 TEST(NodeRanges, HalfOfTheProblemsOnEachSocket) {
   const auto nodes = Topology("numa:2 core:10 pu:1").nodes();
   EXPECT_EQ(node_ranges(nodes, 10000, 8), (std::vector<ThreadRange>{{0, 0, 0, 5000}, {1, 1, 5000, 5000}}));
-  // 157 units of 64: the border goes to the nearest one.
+  // There are 157 units of 64: the border is rounded to the nearest one.
   const auto ranges = node_ranges(nodes, 10000, 64);
   EXPECT_EQ(ranges[0].count, 79 * 64);
   expect_covers(ranges, 10000, 64);
@@ -154,7 +154,7 @@ TEST(NodeRanges, TinyAndHugeBatches) {
 TEST(ThreadRanges, FirstTouchIsTheSplitOfACall) {
   const auto nodes = Topology("numa:2 core:10 pu:1").nodes();
   const auto ranges = thread_ranges(nodes, 1000, 16, 6, Placement::first_touch);
-  // 63 units of 16 for 6 threads: 11 11 11 10 10 10, the last one cut at the end of the batch.
+  // There are 63 units of 16 for 6 threads: 11 11 11 10 10 10, the last one cut at the end of the batch.
   ASSERT_EQ(ranges.size(), 6u);
   EXPECT_EQ(ranges[0], (ThreadRange{0, -1, 0, 176}));
   EXPECT_EQ(ranges[3], (ThreadRange{3, -1, 528, 160}));
@@ -264,7 +264,7 @@ TEST(NodeQueue, ManyThreadsTakeEachRangeOnce) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 12000);
 }
 
-// This machine: the calls succeed or say why not, and the memory is good either way.
+// On this machine the calls succeed or give a reason, and the memory is valid either way.
 TEST(ThisMachine, HasNodesWithCores) {
   const auto& nodes = numa_nodes();
   ASSERT_FALSE(nodes.empty());
@@ -299,7 +299,7 @@ TEST_P(AllocateTest, GivesZeroedAlignedMemoryWhereItWasAsked) {
   EXPECT_EQ(found, asked);
   if (GetParam() != Placement::per_node) return;
   for (const ThreadRange& run : node_ranges(numa_nodes(), batch_count, 64)) {
-    // Away from the page at the border, which is the neighbour's.
+    // Checks away from the page at the border, which may be the neighbour's.
     const char* middle = bytes + (run.first + run.count / 2) * problem_bytes;
     EXPECT_EQ(nodes_of(middle, 1), std::vector<int>{run.node});
   }

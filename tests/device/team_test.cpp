@@ -1,5 +1,5 @@
-// Teams of threads where the process or its caller is unusual: children of fork, limits, a floating-point
-// mode of the caller's own, threads with little stack.
+// Teams of threads in unusual processes or callers: children of fork, limits, a floating-point mode of the
+// caller, threads with little stack.
 #include "device/team.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int many = 4;  // threads, however few processors there are
+constexpr int many = 4;  // threads, on any number of processors
 constexpr std::int64_t edge = 8, batch = 20000;
 
 struct Product {
@@ -51,7 +51,7 @@ struct Product {
   }
 };
 
-// The exit code of a child that does so; it is given half a minute.
+// Returns the exit code of a child that runs `work`; it is given half a minute.
 int in_child(const std::function<bool()>& work) {
   const pid_t child = fork();
   if (child == 0) {
@@ -88,7 +88,7 @@ TEST(Team, ThreadsThatCannotBeHadAreNotAskedFor) {
 #endif
   EXPECT_EQ(usable_threads(1), 1);
   EXPECT_EQ(usable_threads(0), 0);
-  // In a process of its own, whose limits and pool are its alone.
+  // Runs in a separate process, whose limits and pool are its own.
   EXPECT_EQ(in_child([] {
               execl("/proc/self/exe", "library_test", "--gtest_also_run_disabled_tests",
                     "--gtest_filter=Team.DISABLED_LittleAddressSpace", nullptr);
@@ -98,7 +98,7 @@ TEST(Team, ThreadsThatCannotBeHadAreNotAskedFor) {
 }
 
 TEST(Team, DISABLED_LittleAddressSpace) {
-  mallopt(M_ARENA_MAX, 1);  // else threads that ask for memory at once take 64 MiB of addresses each
+  mallopt(M_ARENA_MAX, 1);  // otherwise threads that allocate concurrently take 64 MiB of addresses each
   Context context;
   Product product;
   rlimit limit{};
@@ -115,7 +115,7 @@ TEST(Team, DISABLED_LittleAddressSpace) {
   EXPECT_NE(text.find("cannot have more"), std::string::npos) << text;
 }
 
-// Of the unit that kernels compute with.
+// The mode of the floating-point unit that kernels use.
 TEST(Team, CallersModeHoldsOnAllThreads) {
   std::vector<double> seen(many, -1);
   volatile double one = 1, three = 3;
@@ -178,7 +178,8 @@ TEST(Workers, PiecesThatMeet) {
   }
 }
 
-// Threads that come in time do their parts, the caller those that others are late for; which, is chance.
+// Threads that wake in time do their parts, and the caller does the parts of late ones; the split varies by
+// chance.
 TEST(ThreadPool, EveryPartIsDoneOnce) {
   ThreadPool pool;
   std::array<std::atomic<int>, many> times{};
@@ -191,7 +192,7 @@ TEST(ThreadPool, EveryPartIsDoneOnce) {
   for (const auto& one : times) EXPECT_EQ(one, rounds);
 }
 
-// A thread that has begun is waited for; one that is asleep is woken.
+// The caller waits for a thread that has begun, and wakes one that sleeps.
 TEST(ThreadPool, WaitsForWhatThreadsHaveTaken) {
   ThreadPool pool;
   pool.run(
@@ -208,7 +209,7 @@ TEST(ThreadPool, WaitsForWhatThreadsHaveTaken) {
       if (index == 0)
         while (!both.taken) std::this_thread::yield();
       if (index == 1) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than anybody stays awake
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than any thread stays awake
         both.finished = true;
       }
     };
@@ -255,7 +256,7 @@ TEST(Team, FirstExceptionComesOutOnceAllAreDone) {
   EXPECT_EQ(count, many);
 }
 
-// Whose threads they are is asked for by the environment, of processes of their own.
+// The environment, of separate processes, chooses whose threads are used.
 TEST(Team, IsWhoseTheEnvironmentSays) {
   const auto run = [](const char* variable, const char* value, const char* tests) {
     return in_child([&] {
@@ -280,7 +281,7 @@ TEST(Team, IsWhoseTheEnvironmentSays) {
   unsetenv("TILEWRIGHT_TEAM");
 }
 
-// For the test above alone: what a process has chosen stays.
+// Run by the test above alone: a process's choice is permanent.
 TEST(Team, DISABLED_AreOwn) {
   EXPECT_FALSE(openmp_runs_teams());
   run_team(many, [](int, int) { EXPECT_EQ(omp_in_parallel(), 0); });
@@ -308,7 +309,7 @@ TEST(Team, DenormalsAreFlushedOnAllThreadsOrOnNone) {
 }
 #endif
 
-// Kernels that need much stack, run by threads that have little of it; transposed A is packed.
+// Kernels that need much stack are run by threads that have little of it; transposed A is packed.
 struct SmallStack {
   std::vector<GemmPlan> plans;
   std::vector<double> a = std::vector<double>(2 * 3 * 64 * 64, 1.0), b = a, c = a;
@@ -342,7 +343,7 @@ TEST(Team, SmallStacksSuffice) {
           x.plans.push_back(plan(context, parse_problem(problem),
                                  {.threads = 1, .candidate = "gemm_small_cpu", .config = config}));
         } catch (const Error& error) {
-          EXPECT_STRNE(config, "") << error.what();  // not every kernel stores so
+          EXPECT_STRNE(config, "") << error.what();  // not every kernel supports these stores
         }
   }
   pthread_attr_t attributes;
@@ -354,7 +355,7 @@ TEST(Team, SmallStacksSuffice) {
   pthread_attr_destroy(&attributes);
 }
 
-// Calls that find a kernel of their own without a plan look at the stack as well.
+// Calls that find a recent kernel without a plan check the stack as well.
 TEST(Team, SmallStacksSufficeForCalls) {
   struct Operands {
     Context context{{.use_wisdom = false}};
@@ -379,7 +380,7 @@ TEST(Team, SmallStacksSufficeForCalls) {
   EXPECT_EQ(x.c[0], 64.0);
 }
 
-// What small.hpp copies of a transposed A lies on the stack only where it is small.
+// small.hpp copies a transposed A to the stack only if it is small.
 TEST(Team, SmallStacksSufficeForSizesKnownAtCompileTime) {
   struct Operands {
     std::vector<std::complex<double>> a = std::vector<std::complex<double>>(96 * 96, 1.0), b = a, c = a;

@@ -1,10 +1,10 @@
 // Runs an instance of the stencil of large GEMM on the host, with leading dimensions above the rows, NaN in
-// everything that must not be read and marks in everything that must not be written, and compares the result
-// with plain loops.
+// memory that must not be read and marks in memory that must not be written, and compares the result with
+// plain loops.
 #pragma once
 
-// The kernels are written for the device's compiler; what they include must come before its words are
-// defined.
+// The kernels are written for the device's compiler; the headers that they include must precede the
+// definitions of its keywords.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct DeviceType<std::complex<R>> {
 
 struct LargeCase {
   int m = 0, n = 0, k = 0;
-  int pad = 0;     // of all leading dimensions
+  int pad = 0;     // added to all leading dimensions
   int offset = 0;  // elements between an address that is a multiple of 256 bytes and the operand
   int multiprocessors = 3;
 };
@@ -62,7 +62,7 @@ class LargeMatrix {
   T* data() { return values_.data() + first_; }
   long long ld() const { return ld_; }
   std::vector<T>& values() { return values_; }
-  // From the first element to the last: what a kernel may read, padding between columns included.
+  // The region from the first element to the last, which a kernel may read, padding between columns included.
   Region region(long long rows) {
     return {data(), static_cast<std::size_t>((columns_ - 1) * ld_ + rows) * sizeof(T)};
   }
@@ -81,7 +81,7 @@ T op_element(LargeMatrix<T>& x, Op op, long long i, long long j) {
   return value;
 }
 
-// What the device's driver would encode, checked as it does.
+// Encodes a tensor map like the device's driver, with the same checks.
 inline GemmLargeMap describe_tensor(const GpuTensor& t) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.address) % 16, 0u);
   EXPECT_EQ(t.stride_bytes % 16, 0u);
@@ -106,7 +106,7 @@ struct LargeOperandSet {
   LargeMatrix<T> a, b, c;
 };
 
-// Operands that are NaN until the kernel before in the stream ends, and the marks of C with them.
+// The operands, and the marks of C, are NaN until the preceding kernel in the stream ends.
 template <class T>
 void hide_until_launch_before_ends(LargeOperandSet<T>& o) {
   std::vector<std::pair<LargeMatrix<T>*, std::vector<T>>> hidden;
@@ -224,8 +224,8 @@ void compare_large(const GemmProblem& p, LargeOperandSet<T>& o, std::vector<T> b
     }
 }
 
-// The instance on one case with copies at once and late ones. `alpha` 0 stands for a call that reads neither
-// A nor B.
+// Runs the instance on one case with copies that arrive at once and late. `alpha` 0 means a call that reads
+// neither A nor B.
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 void expect_large(const LargeCase& one, T alpha = T(0.75)) {
   GemmProblem p;

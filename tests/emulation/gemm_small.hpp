@@ -1,9 +1,9 @@
 // Runs an instance of the stencil of batched small GEMM on the host, on a batch with partial tiles, guards,
-// NaN that must not be read and problems that are wrong on purpose, and compares it with plain loops.
+// NaN that must not be read and deliberately invalid problems, and compares it with plain loops.
 #pragma once
 
-// The kernels are written for the device's compiler; what they include must come before its words are
-// defined.
+// The kernels are written for the device's compiler; the headers that they include must precede the
+// definitions of its keywords.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace tilewright::emulation {
 
-// A packed batch of one shape; `gap` rows below each column.
+// Returns a packed batch of one shape; with `gap` rows below each column.
 inline SmallCase problem_of(DType dtype, Layout layout, int m, int n, int k, int gap = 0) {
   SmallCase one;
   GemmProblem& p = one.problem;
@@ -58,7 +58,7 @@ struct DeviceType<std::complex<R>> {
   using type = Complex<R>;
 };
 
-// Host memory whose pieces asynchronous copies must stay within.
+// Host memory that registers its pieces; asynchronous copies must stay within them.
 class CopiedMemory : public HostMemory {
  public:
   std::shared_ptr<std::byte> place(const void* from, std::size_t bytes) const override {
@@ -112,7 +112,8 @@ std::string run_once(const SmallCheck& check, unsigned blocks, Copies copies) {
   return stuck.empty() ? result.fault : stuck;
 }
 
-// `align` is what the shape vouches for; the batch has a partial tile and more turns than stages.
+// `align` is the alignment that the shape guarantees; the batch has a partial tile and more turns than
+// stages.
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 void expect_right(SmallCase one) {
   one.problem.dtype = dtype_of<T>;

@@ -1,4 +1,4 @@
-// Fibres, barriers and queues of copies.
+// Implements fibres, barriers and queues of copies.
 #include "emulation/gpu.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ Index thread_index, block_index, grid_size;
 namespace {
 
 constexpr std::size_t stack_bytes = 64 << 10;
-constexpr int patience = 3;  // rounds of all threads in which none gets on
+constexpr int patience = 3;  // rounds of all threads without any progress
 
 struct Copy {
   void* to;
@@ -42,19 +42,19 @@ struct Fibre {
 struct Meeting {
   unsigned arrived = 0;
   unsigned generation = 0;
-  unsigned sum = 0, last_sum = 0;  // of what the members brought
+  unsigned sum = 0, last_sum = 0;  // of the members' values
 };
 struct Barrier {
   unsigned arrivals = 0, pending = 0;
   long long bytes = 0;
   unsigned phase = 0;
-  std::vector<Copy> copies;                 // by the copy engine, which reports bytes
-  std::vector<std::vector<Copy>> arriving;  // of threads, each group an arrival
+  std::vector<Copy> copies;                 // by the copy engine, which counts bytes
+  std::vector<std::vector<Copy>> arriving;  // by threads, each group an arrival
 };
 
 struct Block {
   unsigned index = 0;
-  std::vector<unsigned char> image;  // of its shared memory while another block of the cluster runs
+  std::vector<unsigned char> image;  // copy of its shared memory while another block of the cluster runs
   const Launch* launch = nullptr;
   const std::function<void()>* kernel = nullptr;
   std::vector<Fibre> fibres;
@@ -62,16 +62,16 @@ struct Block {
   unsigned running = 0;
   Meeting all;
   std::vector<Meeting> warps;
-  std::vector<std::array<unsigned, 32>> brought;  // by each lane of each warp
+  std::vector<std::array<unsigned, 32>> brought;  // values of each lane of each warp
   std::map<void*, Barrier> barriers;
   std::string fault;
-  bool got_on = false;  // some thread did something since this was cleared
+  bool got_on = false;  // some thread made progress since this was cleared
 };
 Block* block = nullptr;
-std::vector<Block>* together = nullptr;  // the blocks of the cluster that runs
+std::vector<Block>* together = nullptr;  // the blocks of the running cluster
 Meeting of_cluster;
 
-// Makes `next` the block whose shared memory is there and whose threads run.
+// Makes `next` the running block: loads its shared memory and runs its threads.
 void enter(Block& next) {
   if (block == &next) return;
   const std::size_t bytes = next.image.size();
@@ -80,7 +80,7 @@ void enter(Block& next) {
   block = &next;
   block_index.x = next.index;
 }
-// A place of the running block's shared memory in that of another one.
+// Translates an address in the running block's shared memory to that of another block.
 void* place_in(Block& other, void* place) {
   if (&other == block) return place;
   return other.image.data() + (static_cast<unsigned char*>(place) - shared);
@@ -107,7 +107,7 @@ void meet(Meeting& meeting, unsigned members) {
   while (meeting.generation == generation && block->fault.empty()) give_way();
 }
 
-// Whether a copy may be carried out.
+// True if a copy is valid.
 bool check(const void* global, const void* in_shared, std::size_t bytes) {
   const auto* place = static_cast<const unsigned char*>(in_shared);
   if (place < shared || place + bytes > shared + block->launch->shared_bytes)
@@ -160,7 +160,7 @@ void start_fibres(Block& b) {
   }
 }
 
-// Lets every thread of the block run until it waits. False when all have ended.
+// Runs every thread of the block until it waits. Returns false if all have ended.
 bool run_round(Block& b, std::vector<unsigned>& order, std::mt19937& random) {
   bool left = false;
   enter(b);
@@ -190,7 +190,7 @@ std::string run_cluster(std::vector<Block>& blocks, std::mt19937& random) {
     left = false;
     bool got_on = false;
     for (Block& b : blocks) b.got_on = false;
-    // Now and then one falls behind, so that another gets ahead by a stage.
+    // Sometimes one falls behind, so that another gets ahead by a stage.
     std::shuffle(turns.begin(), turns.end(), random);
     const std::size_t late = random() % (2 * blocks.size());
     for (const std::size_t i : turns)
@@ -207,7 +207,7 @@ std::string run_cluster(std::vector<Block>& blocks, std::mt19937& random) {
   return {};
 }
 
-// The shared memory of a block that has ended may be another's.
+// The shared memory of a block that has ended may belong to another block.
 void expect_alive(const Block& b) {
   const auto ended = [](const Fibre& fibre) { return fibre.done; };
   if (std::all_of(b.fibres.begin(), b.fibres.end(), ended)) complain("a block that has ended is reached");
@@ -225,7 +225,7 @@ unsigned threads_left() {
 std::string run(const Launch& launch, const std::function<void()>& kernel) {
   std::mt19937 random(launch.seed);
   grid_size.x = launch.blocks;
-  std::memset(shared, 0xFF, sizeof(shared));  // NaN, as the images are
+  std::memset(shared, 0xFF, sizeof(shared));  // initially NaN, as the images are
   if (launch.blocks % launch.cluster != 0) return "the grid is no whole number of clusters";
   for (unsigned first = 0; first < launch.blocks; first += launch.cluster) {
     std::vector<Block> blocks(launch.cluster);
@@ -249,7 +249,7 @@ std::string run(const Launch& launch, const std::function<void()>& kernel) {
 unsigned cluster_rank() { return block->index % block->launch->cluster; }
 
 void sync_threads() { meet(block->all, block->launch->threads); }
-// Its members are counted anew whenever one looks, since some end without coming.
+// Members are counted on every check, since some end without arriving.
 void sync_cluster() {
   const unsigned generation = of_cluster.generation;
   block->got_on = true;
@@ -277,7 +277,7 @@ std::array<unsigned, 32> warp_exchange(unsigned value) {
   all[thread_index.x % 32] = value;
   sync_warp();
   const std::array<unsigned, 32> result = all;
-  sync_warp();  // before anybody brings something else
+  sync_warp();  // before any lane overwrites its value
   return result;
 }
 void send_to(unsigned rank, void* place, const void* from, std::size_t bytes, void* barrier) {
@@ -351,7 +351,7 @@ void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, voi
   Block& other = together->at(rank);
   expect_alive(other);
   Barrier& b = other.barriers.at(barrier);
-  if (block->launch->copies == Copies::late) {  // a thread of that block carries it out
+  if (block->launch->copies == Copies::late) {  // a thread of that block makes the copy
     b.copies.push_back({to, from, bytes});
     return;
   }
@@ -362,7 +362,7 @@ void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, voi
 void barrier_wait(void* barrier, unsigned parity) {
   Barrier& b = block->barriers.at(barrier);
   while (b.phase == parity && block->fault.empty()) {
-    // Late copies arrive when somebody waits for them.
+    // Late copies arrive when a thread waits for them.
     for (const Copy& one : b.copies) {
       carry_out(one);
       b.bytes -= static_cast<long long>(one.bytes);

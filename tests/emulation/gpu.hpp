@@ -1,7 +1,7 @@
-// A multiprocessor on the host, as far as the stencils need one: a block's threads are fibres that run in a
-// random order and give way where threads wait for each other; asynchronous copies happen either at once or
-// as late as the program's waits allow, and must stay inside the memory they were given. It knows no time and
-// no caches.
+// Emulates a multiprocessor on the host as far as the stencils need one: a block's threads are fibres that
+// run in a random order and yield where threads wait for each other; asynchronous copies happen either at
+// once or as late as the program's waits allow, and must stay inside the memory they were given. It models
+// neither time nor caches.
 #pragma once
 
 #include <algorithm>
@@ -27,27 +27,28 @@ struct Region {
   std::size_t bytes;
 };
 
-// Runs `kernel` once per thread of each block. Returns what went wrong, "" = nothing.
+// Runs `kernel` once per thread of each block. Returns the first error, or "".
 struct Launch {
   unsigned blocks = 1, threads = 1, shared_bytes = 0;
-  unsigned cluster = 1;  // blocks that run together
+  unsigned cluster = 1;  // blocks of a cluster
   Copies copies = Copies::at_once;
-  std::vector<Region> global;  // what asynchronous copies may touch
+  std::vector<Region> global;  // memory that asynchronous copies may touch
   unsigned seed = 1;
 };
 std::string run(const Launch& launch, const std::function<void()>& kernel);
 
-// The running block's place in its cluster.
+// Returns the running block's rank in its cluster.
 unsigned cluster_rank();
 
 void sync_threads();
-// All threads of the cluster that have not ended.
+// Waits for all threads of the cluster that have not ended.
 void sync_cluster();
 void sync_warp();
 unsigned warp_sum(unsigned value);
-// What each lane of the warp brought.
+// Returns the value of each lane of the warp.
 std::array<unsigned, 32> warp_exchange(unsigned value);
-// To the same place of the shared memory of another block of the cluster, at once, and told to its barrier.
+// Copies at once to the same place of the shared memory of another block of the cluster, and reports the
+// bytes to that block's barrier.
 void send_to(unsigned rank, void* place, const void* from, std::size_t bytes, void* barrier);
 int compare_and_swap(int* address, int expected, int value);
 template <class T>
@@ -64,23 +65,23 @@ void wait(Queue queue, int pending);
 void barrier_init(void* barrier, unsigned arrivals);
 void barrier_expect(void* barrier, unsigned bytes);
 void barrier_arrive(void* barrier);
-// At the barrier that lies there in another block of the cluster.
+// Arrives at the barrier at the same place in another block of the cluster.
 void barrier_arrive_at(void* barrier, unsigned rank);
-// An arrival that happens when the loads have come that this thread has asked for so far.
+// Arrives when the loads that this thread has issued so far have arrived.
 void arrive_after_copies(void* barrier);
 void barrier_wait(void* barrier, unsigned parity);
-// Lets other threads run until it is so; false where nobody gets on any more.
+// Lets other threads run until the condition holds; returns false if no thread makes progress any more.
 bool wait_until(const std::function<bool()>& is_so);
-// Something that others wait for has happened.
+// Notes an event that other threads may wait for.
 void got_on();
 void bulk_load(void* to, const void* from, unsigned bytes, void* barrier);
-// To the same place, and told to the same barrier, of the block `rank` of the cluster.
+// Loads to the same place, and reports to the same barrier, of the block `rank` of the cluster.
 void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, void* barrier);
 
 }  // namespace tilewright::emulation
 
 namespace tilewright {
-extern unsigned char shared[];  // of the block that runs
+extern unsigned char shared[];  // of the running block
 }
 
 #define __device__

@@ -1,4 +1,4 @@
-// Matrices of ones, whose products are known.
+// The operands are matrices of ones, whose products are known.
 #include "calls.hpp"
 
 #include <array>
@@ -71,7 +71,7 @@ tilewright_context* c_context() {
   return made;
 }
 
-// A stack of them, `count` behind one another.
+// A stack of `count` matrices.
 template <class T>
 struct Ones {
   std::int64_t n, count;
@@ -115,7 +115,7 @@ constexpr T one = T(1);
 template <class T>
 constexpr T zero = T(0);
 
-// C's answer is m where all of C is computed; triangles leave ones.
+// Each element of the right C is m if all of C is computed; triangles leave ones elsewhere.
 template <class T>
 void add_blas(std::vector<NamedCall>& calls) {
   const auto add = [&](const std::string& name, std::function<bool()> run) {

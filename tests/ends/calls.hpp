@@ -1,4 +1,5 @@
-// Calls through every door, each with its right answer: what is asked of one call is asked of all.
+// Calls through every interface of the library, each with its right answer, so that each test covers all of
+// them.
 #pragma once
 
 #include <functional>
@@ -7,7 +8,8 @@
 
 struct NamedCall {
   std::string name;
-  std::function<bool()> run;  // whether the answer is right
+  std::function<bool()> run;  // returns true if the answer is right
 };
-// All of one Context, or of the process's by BLAS names. Nothing of the library runs before a call does.
+// Returns the calls of one Context, or those of the process's Context by BLAS names. No code of the library
+// runs before a call does.
 std::vector<NamedCall> all_calls();

@@ -1,4 +1,4 @@
-// pthread_cancel: a call that has begun ends as if nobody had asked; the thread ends afterwards.
+// pthread_cancel: a call that has begun completes as if it were not cancelled; the thread ends afterwards.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ void* call_cancelled(void* given) {
   return nullptr;
 }
 
-// The first and the second call of a process of their own.
+// Makes the first and the second call of a separate process.
 bool survives(const NamedCall& call) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,16 +1,16 @@
-// What tests of a host process's ends do, each in a process that main.cpp starts for it: the library must let
-// its host fork, exit, cancel its threads and keep what is its own. Each returns an exit code.
+// Tests of how a host process ends, each in a process that main.cpp starts for it: the library must let its
+// host fork, exit, cancel its threads and keep its own state. Each returns an exit code.
 #pragma once
 
 #include <string>
 
 // `door`: blas, context, contexts or c. `beside`: first (another thread is within its first call) or busy.
 int forks(const std::string& door, const std::string& beside, int count);
-// `how`: signal, other, handler or computing.
+// `how` is signal, other, handler or computing.
 int exits(const std::string& how, int count);
-// Every entry with a cancellation pending.
+// Calls every entry with a cancellation pending.
 int cancels();
-// Bytes of the caller's stack that calls take, on threads and on fibers.
+// Measures the bytes of the caller's stack that calls use, on threads and on fibers.
 int stacks();
-// Signals, errno, locale, environment, limits, descriptors, memory, messages.
+// Checks signals, errno, locale, environment, limits, descriptors, memory and messages.
 int promises(const std::string& which);

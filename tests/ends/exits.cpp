@@ -1,4 +1,4 @@
-// exit() while the library is at work: the process must end.
+// exit() while the library computes: the process must end.
 #include <signal.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using namespace tilewright;
 
 constexpr int expected_code = 7;
 
-// On threads of the library's own, for a few milliseconds.
+// Computes on threads of the library for a few milliseconds.
 void compute(Context& context) {
   const std::int64_t n = 8, count = 20000;
   static std::vector<double>& a = *new std::vector<double>(std::size_t(n * n * count), 1.0);
@@ -69,7 +69,8 @@ int exits(const std::string& how, int count) {
   for (int seed = 0; seed < count; ++seed) {
     const pid_t child = fork();
     if (child == 0) {
-      // A process that hangs is ended by its CPU's or its parent's patience; SIGALRM is taken.
+      // A process that hangs is ended by its limit of CPU time or by its parent's timeout; SIGALRM is used by
+      // the test.
       end_by(how, seed);
     }
     int status = 0, waited_ms = 0;

@@ -1,5 +1,5 @@
-// Children of fork beside threads at work: does each compute, and end? Every child is given minutes, which
-// only one that hangs needs.
+// Children of fork while other threads compute: does each child compute, and end? Every child is given
+// minutes, which only one that hangs needs.
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -101,7 +101,7 @@ bool by_c(tilewright_context* context, int seed) {
 
 using Call = std::function<bool(int seed)>;
 
-// One call of the door, with what a program makes before it has threads.
+// Returns one call of the interface, with the setup that a program makes before it has threads.
 Call open_door(const std::string& name) {
   if (name == "blas") return by_blas;
   if (name == "context")
@@ -116,7 +116,7 @@ Call open_door(const std::string& name) {
   return [context](int seed) { return by_c(context, seed); };
 }
 
-// Whether the child computes, by exit() as programs end or by _exit().
+// Returns true if the child computes and ends, by exit() as programs end or by _exit().
 bool child_computes(const Call& call, int seed) {
   const pid_t child = fork();
   if (child == 0) {
@@ -139,8 +139,7 @@ void sleep_ns(long ns) {
   nanosleep(&moment, nullptr);
 }
 
-// A process of its own in which a thread is within its first call, at one moment or another, when the process
-// forks.
+// Starts a separate process that forks while one of its threads is within its first call, at varying moments.
 bool forks_beside_a_first_call(const std::string& door, int seed) {
   const pid_t process = fork();
   if (process == 0) {

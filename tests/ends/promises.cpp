@@ -1,4 +1,4 @@
-// What a host process keeps, whatever it calls (docs/security.md): each promise is looked at after every
+// The state of a host process that no call changes (docs/security.md): each promise is checked after every
 // call.
 #include <fcntl.h>
 #include <link.h>
@@ -68,7 +68,7 @@ std::string dispositions() {
   return text.str();
 }
 
-// Of each thread of the library's, by what the system says that it blocks.
+// Reads the blocked signals of each thread of the library from the system.
 bool threads_take_no_signals() {
   bool right = true;
   int others = 0;
@@ -125,7 +125,7 @@ bool keeps_locale() {
   const std::string as_ever = explained();
   std::locale::global(std::locale(std::locale::classic(), new Commas));
   for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8"})
-    (void)std::setlocale(LC_ALL, name);  // where there are any
+    (void)std::setlocale(LC_ALL, name);  // if the machine has any
   const std::string before = std::setlocale(LC_ALL, nullptr);
   if (!run_all()) return false;
   setenv("TILEWRIGHT_GPU_MEMORY", "1.5GiB", 1);
@@ -199,7 +199,7 @@ std::size_t bytes_in_use() {
   return info.uordblks + info.hblkhd;
 }
 
-// How much more is in use after many turns than after a few.
+// Compares the memory in use after many rounds with that after a few.
 bool stays(const char* what, int turns, const std::function<void()>& turn) {
   constexpr std::size_t most = 256 << 10;
   for (int i = 0; i < 20; ++i) turn();
@@ -238,7 +238,7 @@ bool keeps_memory() {
 
 // --- messages ---
 
-// What a process of its own says on stderr, and whether it ended as it should.
+// Returns the output on stderr of a separate process, and whether it ended as expected.
 bool said_by(const std::function<void()>& work, std::string& said) {
   std::FILE* const file = std::tmpfile();
   const pid_t child = fork();
@@ -269,7 +269,7 @@ bool keeps_messages() {
   for (const char c : said)
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')
       return complain("control characters were said");
-  // A pipe that nobody reads: the process goes on.
+  // The process continues after writing to a pipe without a reader.
   std::string none;
   return said_by(
              [] {
@@ -287,8 +287,8 @@ bool keeps_messages() {
 
 // --- signals that interrupt system calls ---
 
-// Every process's record is there, though another holds the file's lock for moments and a timer's signals
-// interrupt the waiting.
+// Every process's record is present, although another holds the file's lock at times and a timer's signals
+// interrupt the wait.
 bool keeps_records() {
   const fs::path file =
       fs::temp_directory_path() / ("tilewright_ends_" + std::to_string(getpid()) + ".jsonl");

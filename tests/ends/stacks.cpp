@@ -1,5 +1,5 @@
-// How much of its caller's stack a call takes: painted before, looked at after. On fibers, whose stacks the
-// system does not know, of 64 KiB; and on threads of 48 KiB.
+// Measures how much of its caller's stack a call uses: the stack is painted before and read after. It runs on
+// fibers, whose stacks the system does not know, of 64 KiB; and on threads of 48 KiB.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -14,10 +14,11 @@
 namespace {
 
 constexpr std::size_t fiber_bytes = 64 << 10, thread_bytes = 48 << 10, most_bytes = 8 << 10;
-constexpr std::size_t most_refused_bytes = 12 << 10;  // an exception's way to the door takes some of them
+// Unwinding an exception to the interface uses some of them.
+constexpr std::size_t most_refused_bytes = 12 << 10;
 constexpr unsigned char paint = 0xa7;
 
-// A stack with pages below it that must not be touched.
+// A stack above pages that must not be touched.
 class Fiber {
  public:
   Fiber()
@@ -29,7 +30,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Runs it and returns the bytes that it left no paint on.
+  // Runs f and returns the number of bytes whose paint it overwrote.
   std::size_t run(void (*f)()) {
     unsigned char* const low = memory_ + fiber_bytes;
     std::memset(low, paint, fiber_bytes);

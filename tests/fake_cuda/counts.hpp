@@ -1,4 +1,4 @@
-// What the fake driver tells of itself, found with dlsym in the libcuda.so.1 of the process.
+// Reports of the fake driver about itself, found with dlsym in the libcuda.so.1 of the process.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@ struct Launch {
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
 };
 
-// Calls so far by kind: retain, release, push, pop, synchronize, allocate, free, copy, load, unload, launch.
+// Returns the number of calls so far by kind: retain, release, push, pop, synchronize, allocate, free, copy,
+// load, unload, launch.
 using Count = long long (*)(const char* name);
 inline constexpr const char* count_name = "fake_cuda_count";
-// The number of launches; the latest `most` of them are written, the last one first.
+// Returns the number of launches; writes the latest `most` of them, the last one first.
 using Launches = std::size_t (*)(Launch* to, std::size_t most);
 inline constexpr const char* launches_name = "fake_cuda_launches";
-// How many owners hold the device's primary context.
+// Returns how many owners hold the device's primary context.
 using Retained = int (*)(int device);
 inline constexpr const char* retained_name = "fake_cuda_retained";
 // Queues work on a stream, for libraries that launch kernels of their own.

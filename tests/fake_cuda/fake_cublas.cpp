@@ -1,6 +1,6 @@
-// A libcublas.so.13 by plain sums on the fake driver's memory, so that the vendor's library as a candidate
-// is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE, 1 CUBLAS_STATUS_NOT_INITIALIZED, which
-// is all it says where TILEWRIGHT_FAKE_CUBLAS is "broken".
+// A libcublas.so.13 that computes plain sums in the fake driver's memory, so that the vendor's library as an
+// implementation is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE; 1 is
+// CUBLAS_STATUS_NOT_INITIALIZED, which every call returns if TILEWRIGHT_FAKE_CUBLAS is "broken".
 #include <dlfcn.h>
 
 #include <complex>
@@ -19,7 +19,7 @@ struct Handle {
   void* stream = nullptr;
 };
 
-// On the handle's stream, as the fake driver queues.
+// Queues on the handle's stream, as the fake driver does.
 template <class Work>
 int queue(void* handle, Work work) {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -31,7 +31,7 @@ int queue(void* handle, Work work) {
 template <class T>
 bool are_valid(void* handle, int m, int n, int k, const T* alpha, const T* beta, int ldc) {
   if (handle == nullptr || m < 0 || n < 0 || k < 0 || ldc < m) return false;
-  // The real one crashes: it reads scalars by aligned accesses.
+  // The real library crashes: it reads scalars by aligned accesses.
   const auto is_aligned = [](const T* at) { return reinterpret_cast<std::uintptr_t>(at) % sizeof(T) == 0; };
   return is_aligned(alpha) && is_aligned(beta);
 }

@@ -1,5 +1,5 @@
-// A libcublasmp.so.0 that writes down how it is called and, where the grid is one process, multiplies by
-// plain sums on the fake driver's memory. Variables of the environment say otherwise:
+// A libcublasmp.so.0 that records its calls and, on a grid of one process, multiplies by plain sums in the
+// fake driver's memory. Variables of the environment change this:
 // - TILEWRIGHT_FAKE_CUBLASMP_VERSION: which version it says to be, as it counts them; else 1000, 0.10.0;
 // - TILEWRIGHT_FAKE_CUBLASMP_FAILING: NAME:STATUS, a function that fails.
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ std::string& calls() {
 }
 int alive = 0;
 
-// The status that the environment asks for, after the call has been written down.
+// Records the call, and returns the status that the environment asks for.
 int note(const std::string& name, const std::string& arguments = "") {
   calls() += name + arguments + "\n";
   const char* text = std::getenv("TILEWRIGHT_FAKE_CUBLASMP_FAILING");
@@ -92,7 +92,7 @@ void multiply_now(const Product& p, T alpha, T beta) {
     }
 }
 
-// On the handle's stream, as the fake driver queues; the workspaces are written to, as the real one does.
+// Queues on the handle's stream, as the fake driver does; writes to the workspaces, as the real library does.
 template <class T>
 int multiply(const Handle& handle, const Product& p, const void* alpha, const void* beta, void* device_work,
              std::size_t device_bytes, void* host_work, std::size_t host_bytes) {
@@ -195,7 +195,7 @@ int cublasMpGemm(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t 
   const auto run = [&]<class T>(T) {
     return multiply<T>(own, p, alpha, beta, device_work, device_bytes, host_work, host_bytes);
   };
-  // CUDA_R_32F and CUBLAS_COMPUTE_32F, and so on.
+  // The codes are CUDA_R_32F and CUBLAS_COMPUTE_32F, and so on.
   if (p.dc.type == 0 && compute == 68) return run(float());
   if (p.dc.type == 1 && compute == 70) return run(double());
   if (p.dc.type == 4 && compute == 68) return run(std::complex<float>());

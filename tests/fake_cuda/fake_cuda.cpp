@@ -1,8 +1,8 @@
 // A libcuda.so.1 for machines without a GPU: three devices whose memory is host memory and whose kernels are
-// plain loops. It takes the place of the driver through LD_LIBRARY_PATH, so that the product is tested as it
-// is. Beside computing it watches: memory that is not the device's, launches beyond its limits, calls that
-// wait while a stream is captured. What it cannot show is anything about the kernels themselves. It fails on
-// demand. Variables of the environment, whose names begin with TILEWRIGHT_FAKE_, say when:
+// plain loops. It replaces the driver through LD_LIBRARY_PATH, so that the unchanged product is tested. It
+// computes and also detects errors: memory that is not the device's, launches beyond its limits, calls that
+// wait while a stream is captured. It cannot test the kernels themselves. It fails on demand. Variables of
+// the environment, whose names begin with TILEWRIGHT_FAKE_, control this:
 // - LOST_AFTER: copies after which its devices are lost;
 // - FAILING_COPY: which queued copy is refused, and COPY_ERROR with which code;
 // - MOST_BYTES, MOST_PINNED_BYTES: of one allocation on the device, and of pinned memory;
@@ -31,7 +31,7 @@ using fake::queue;
 struct CUfunc_st {
   std::string expression;
   int device = 0;
-  unsigned most_shared_bytes = 48 << 10;  // of a launch, until the attribute allows more
+  unsigned most_shared_bytes = 48 << 10;  // default limit of a launch, until the attribute allows more
 };
 struct CUmod_st {
   std::string image;
@@ -46,14 +46,14 @@ long long variable(const char* name, long long fallback) {
   return text == nullptr ? fallback : std::atoll(text);
 }
 
-// Whether so many copies have been made that the devices are lost by now.
+// Reports an error if so many copies were made that the devices are lost by now.
 CUresult copy_allowed() {
   const long long most = variable("TILEWRIGHT_FAKE_LOST_AFTER", -1);
   if (most < 0 || machine().counts["copy"] <= most) return CUDA_SUCCESS;
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-// What the driver tells of the copy that is being queued.
+// Returns the driver's status for the copy that is being queued.
 CUresult copy_refused() {
   if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("queued_copy");
@@ -100,7 +100,7 @@ CUresult copy_block(const CUDA_MEMCPY2D& copy, int device) {
   return CUDA_SUCCESS;
 }
 
-// The memory of the host that holds the byte; none: the end.
+// Returns the host memory that holds the byte, or the end if there is none.
 auto pinned_at(CUdeviceptr address) {
   const auto& pinned = machine().pinned;
   const auto* const byte = reinterpret_cast<const char*>(address);
@@ -200,7 +200,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   *address = machine().memory.add(bytes, device);
   return CUDA_SUCCESS;
 }
-// Freeing waits for all that the device has to do.
+// Freeing waits for all work of the device.
 CUresult cuMemFree_v2(CUdeviceptr address) {
   const auto lock = count("free");
   const int owner = machine().memory.owner(address);
@@ -231,7 +231,7 @@ CUresult cuMemFreeHost(void* data) {
   ::operator delete(data);
   return CUDA_SUCCESS;
 }
-// Those that wait are of the default stream, and wait for no other.
+// Synchronous copies use the default stream, and wait for no other.
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   return copy_in(to, from, bytes, current.back()->device);
@@ -255,7 +255,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
   return current.back()->peers.insert(peer->device).second ? CUDA_SUCCESS
                                                            : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
-// Pages are registered once at a time, as the driver wants it.
+// Pages may be registered only once at a time, as in the driver.
 CUresult cuMemHostRegister_v2(void* data, std::size_t bytes, unsigned) {
   if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("register");
@@ -315,7 +315,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, s
     return CUDA_SUCCESS;
   });
 }
-// What a graph allocates lives as long as the graph, for its replays.
+// Memory that a graph allocates lives as long as the graph, for its replays.
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
   if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("allocate_async");
@@ -352,7 +352,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdevicep
     return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
-// Zeros for what it does not know.
+// Returns zeros for unknown addresses.
 CUresult cuPointerGetAttributes(unsigned number, CUpointer_attribute* which, void** values,
                                 CUdeviceptr address) {
   const auto lock = count("attributes");
@@ -420,7 +420,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (blocks % cluster != 0 || cluster != fake::cluster_of(function->expression))
     return CUDA_ERROR_INVALID_VALUE;
   if (config->sharedMemBytes > function->most_shared_bytes) return CUDA_ERROR_INVALID_VALUE;
-  // A kernel that does not wait by itself must not begin early.
+  // A kernel that does not wait for its predecessor by itself must not begin early.
   if (dependent && !fake::waits_for_launch_before(function->expression)) return CUDA_ERROR_INVALID_VALUE;
   machine().launches.push_back({stream, blocks, threads, config->sharedMemBytes});
   auto work = fake::make_kernel(function->expression, parameters[0]);
@@ -438,7 +438,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned
   return cuLaunchKernelEx(&config, function, parameters, extra);
 }
 
-// The matrices lie where the kernel finds them by their addresses.
+// The map holds the address of the matrix for the kernel.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
                                 const cuuint64_t*, const cuuint64_t* strides, const cuuint32_t*,
                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,

@@ -1,6 +1,6 @@
-// A libcusolver.so.12 by plain loops on the fake driver's memory, so that bench lu meets its peers without a
-// GPU. Status 3 is CUSOLVER_STATUS_INVALID_VALUE. Where TILEWRIGHT_FAKE_CUSOLVER is "wrong" one factor is
-// off.
+// A libcusolver.so.12 that computes by plain loops in the fake driver's memory, so that bench lu has its
+// peers without a GPU. Status 3 is CUSOLVER_STATUS_INVALID_VALUE. If TILEWRIGHT_FAKE_CUSOLVER is "wrong", one
+// factor is off.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void factor_now(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, Index* p
   if (state != nullptr && state == std::string_view("wrong")) a[0] *= T(2);
 }
 
-// On the handle's stream, as the fake driver queues.
+// Queues on the handle's stream, as the fake driver does.
 template <class T, class Index>
 int factor(void* handle, std::int64_t m, std::int64_t n, void* a, std::int64_t lda, Index* pivots,
            int* info) {
@@ -85,7 +85,7 @@ int cusolverDnSetStream(void* handle, void* stream) {
   return 0;
 }
 
-// f64 and c128, which is all that tests ask for.
+// The tests use f64 and c128 only.
 int cusolverDnDgetrf_bufferSize(void*, int m, int n, void*, int, int* elements) {
   *elements = m * n;
   return 0;

@@ -1,6 +1,6 @@
-// The devices that the fake driver has: one that every kernel is made for, an older one, and one that is too
-// old. Only what the project asks of a device is told. TILEWRIGHT_FAKE_CARD (h100, h200) gives the first one
-// a real card's name, clocks and cache, so that what is chosen for it is what would be chosen there.
+// The devices of the fake driver: one that every kernel is made for, an older one, and one that is too old.
+// They have only the properties that the project reads. TILEWRIGHT_FAKE_CARD (h100, h200) gives the first one
+// a real card's name, clocks and cache, so that choices for it are those for the real card.
 #pragma once
 
 #include <cuda.h>

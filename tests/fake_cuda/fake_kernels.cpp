@@ -1,5 +1,6 @@
-// gemm_small, gemm_large, gpu_scale and layout_convert by plain loops; others stand beside. An expression of
-// another kernel computes nothing, and neither does one that has the text of TILEWRIGHT_FAKE_WRONG in it.
+// Computes gemm_small, gemm_large, gpu_scale and layout_convert by plain loops; neighbouring files have the
+// other kernels. An expression of an unknown kernel computes nothing, nor does one that contains the text of
+// TILEWRIGHT_FAKE_WRONG.
 #include "fake_kernels.hpp"
 
 #include <algorithm>
@@ -20,15 +21,15 @@
 namespace tilewright::fake_cuda {
 namespace {
 
-constexpr std::align_val_t alignment{256};  // as cuMemAlloc gives
+constexpr std::align_val_t alignment{256};  // the alignment of cuMemAlloc
 
-// One operand: element (i, j) of problem q, and whether a matrix lies in the device's memory.
+// One operand: element (i, j) of problem q, and a test whether a matrix lies in the device's memory.
 template <class T>
 struct Place {
   GemmSmallOperand shape;
-  int interleave = 1;  // of packed operands
+  int interleave = 1;  // for packed operands
   const T* base = nullptr;
-  long long ld = 0, stride = 0;  // as the launch passes them
+  long long ld = 0, stride = 0;  // arguments of the launch
 
   long long leading() const {
     const bool known =
@@ -61,7 +62,7 @@ struct Place {
   bool is_null(long long q) const {
     return shape.step == GemmSmallStep::pointer && reinterpret_cast<T* const*>(base)[q] == nullptr;
   }
-  // Of matrix q, rows x columns of it.
+  // True if `rows` x `columns` of matrix q lie in the device's memory.
   bool is_inside(const Memory& memory, int device, long long q, long long rows, long long columns) const {
     if (rows == 0 || columns == 0) return true;
     return memory.holds(number(at(q, 0, 0)), sizeof(T), device) &&
@@ -85,7 +86,7 @@ Sizes sizes_of(const GemmSmallShape& s, const GemmSmallArgs<T>& x, long long q) 
   return {x.sizes_m[q], x.sizes_n[q], x.sizes_k[q], x.sizes_lda[q], x.sizes_ldb[q], x.sizes_ldc[q]};
 }
 
-// Minus the number of the bad argument of Batched BLAS; 1 where another launch takes the problem.
+// Returns minus the number of the bad argument in Batched BLAS; 1 if another launch takes the problem.
 template <class T>
 int size_code(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Sizes& own) {
   if (!s.sizes_vary) return 0;
@@ -100,7 +101,7 @@ int size_code(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Sizes& o
   return own.ldc < std::max(1LL, own.m) ? -13 : 0;
 }
 
-// One problem; false when it would touch memory that is not the device's.
+// Computes one problem; returns false if it would touch memory that is not the device's.
 template <class T>
 bool multiply_one(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& memory, int device,
                   long long q) {
@@ -176,7 +177,7 @@ bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& 
     return false;
   if (!inside(x.c, x.ldc, x.m, x.n)) return false;
   const auto address = [](const T* base) { return reinterpret_cast<std::uintptr_t>(base); };
-  const bool reads = x.k > 0;  // with alpha = 0 padded copies are not made
+  const bool reads = x.k > 0;  // padded copies are not made if alpha = 0
   if ((reads && (address(x.a) % unsigned(s.align_a) != 0 || address(x.b) % unsigned(s.align_b) != 0)) ||
       address(x.c) % unsigned(s.align_c) != 0)
     return false;
@@ -204,7 +205,7 @@ bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memor
   return true;
 }
 
-// Every slot of every block, in the order in which they lie; those without a problem become zero.
+// Visits every slot of every block in the order of memory; slots without a problem become zero.
 template <class T>
 bool convert(bool interleaves, const GpuLayoutArgs& x, const Memory& memory, int device) {
   const long long stored = (x.count + x.block - 1) / x.block * x.block;
@@ -293,7 +294,7 @@ double now_s() {
 
 unsigned long long Memory::add(std::size_t bytes, int device) {
   void* base = ::operator new(bytes, alignment);
-  std::memset(base, 0xEE, bytes);  // nobody may count on zeros
+  std::memset(base, 0xEE, bytes);  // so that no caller relies on zeros
   const auto address = reinterpret_cast<unsigned long long>(base);
   blocks_[address] = {bytes, device, base};
   bytes_[device] += bytes;

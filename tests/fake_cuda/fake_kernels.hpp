@@ -1,5 +1,5 @@
-// The kernels that the fake driver knows, computed by plain loops from the expression that instantiates them,
-// and the memory they may touch.
+// The kernels of the fake driver, computed by plain loops from the expression that instantiates them, and the
+// memory they may touch.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace tilewright::fake_cuda {
 
-// Blocks of a cluster, as the name of an instance of large GEMM says; 1 for other kernels.
+// Returns the blocks of a cluster by the name of an instance of large GEMM; 1 for other kernels.
 unsigned cluster_of(const std::string& expression);
-// Whether the instance waits for the kernel before it by itself.
+// True if the instance itself waits for the kernel before it.
 bool waits_for_launch_before(const std::string& expression);
 
-// What the fake compiler's output begins with; the expression follows.
+// The fake compiler's output begins with this mark; the expression follows.
 inline constexpr const char* image_mark = "fake cubin: ";
 
 double now_s();
@@ -23,9 +23,9 @@ class Memory {
  public:
   unsigned long long add(std::size_t bytes, int device);
   bool remove(unsigned long long address);
-  int owner(unsigned long long address) const;  // -1: nobody's
+  int owner(unsigned long long address) const;  // Returns the device, or -1 if none owns the address.
   bool holds(unsigned long long address, std::size_t bytes, int device) const;
-  std::size_t bytes(int device) const;  // of all blocks there
+  std::size_t bytes(int device) const;  // of all blocks of the device
 
  private:
   struct Block {
@@ -34,13 +34,13 @@ class Memory {
     void* base = nullptr;
   };
   std::map<unsigned long long, Block> blocks_;
-  std::map<int, std::size_t> bytes_;  // by device: batches of ten thousand blocks ask at each
+  std::map<int, std::size_t> bytes_;  // by device, because batches of ten thousand blocks read it for each
 };
 
-// A launch with its arguments copied; false when it would touch memory that is not the device's.
+// A launch with its arguments copied; it returns false if it would touch memory that is not the device's.
 using Work = std::function<bool(const Memory& memory, int device)>;
 Work make_kernel(const std::string& expression, const void* arguments);
-// Of those that sum products into one C (fake_sums.cpp), and of LU (fake_lu_kernels.cpp).
+// Make kernels that sum products into one C (fake_sums.cpp), and kernels of LU (fake_lu_kernels.cpp).
 Work make_sums_kernel(const std::string& expression, const void* arguments);
 Work make_lu_kernel(const std::string& expression, const void* arguments);
 

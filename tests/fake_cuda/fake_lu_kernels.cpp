@@ -1,5 +1,5 @@
-// The kernels of LU by plain loops: what is left of a panel kernel when threads, clusters and exchanges are
-// taken away. Each looks whether the matrix it works on is the device's.
+// The kernels of LU by plain loops: a panel kernel without threads, clusters and exchanges. Each checks that
+// its matrix lies in the device's memory.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -15,7 +15,7 @@ namespace {
 
 unsigned long long number(const void* address) { return reinterpret_cast<unsigned long long>(address); }
 
-// Of so many rows and columns.
+// A matrix of this many rows and columns.
 template <class T>
 bool is_inside(const Memory& memory, int device, const T* a, long long ld, long long rows,
                long long columns) {
@@ -65,7 +65,7 @@ bool panel(const LuPanelArgs<T>& x, const Memory& memory, int device) {
   return true;
 }
 
-// Rows of one column, `shift` further down than the list says.
+// Moves rows of one column, each `shift` further down than in the list.
 template <class T>
 void move_rows(T* column, const int* list, long long shift) {
   std::vector<T> moved;
@@ -200,7 +200,8 @@ bool invert(const LuInvertArgs<T>& x, const Memory& memory, int device) {
   return true;
 }
 
-// As the kernel has it: NaN and Inf come of inverses, and the solve by division mends what they spoil.
+// Does the same as the kernel: inverses may produce NaN and Inf, and the solve by division repairs the
+// elements that they spoil.
 template <class T>
 bool divide(const LuDivideArgs<T>& x, const Memory& memory, int device) {
   if (!is_inside(memory, device, x.u, x.ld, x.n, x.n) ||

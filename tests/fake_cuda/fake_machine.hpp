@@ -1,8 +1,8 @@
-// What the parts of the fake driver share: its contexts, its memory, and how often it was called.
+// State that the parts of the fake driver share: its contexts, its memory, and its counts of calls.
 #pragma once
 
 #include <cuda.h>
-// The name under which every driver has it.
+// The name under which every driver exports the function.
 #undef cuEventElapsedTime
 
 #include <map>
@@ -18,18 +18,18 @@
 struct CUctx_st {
   int device = 0;
   int retained = 0;
-  std::set<int> peers{};  // devices whose memory it reaches
+  std::set<int> peers{};  // devices whose memory it can access
 };
 
 namespace tilewright::fake_cuda {
 
 struct Machine {
-  std::recursive_mutex mutex;  // what runs while something is waited for may count as well
+  std::recursive_mutex mutex;  // recursive, because work that runs during a wait may count as well
   CUctx_st contexts[device_count] = {{0}, {1}, {2}};
   std::map<std::string, long long> counts;
   std::vector<Launch> launches;
   Memory memory;
-  std::map<const char*, std::size_t> pinned;  // memory of the host: allocated as such, or registered
+  std::map<const char*, std::size_t> pinned;  // host memory that was allocated as pinned or registered
 };
 inline Machine& machine() {
   static Machine one;
@@ -37,7 +37,7 @@ inline Machine& machine() {
 }
 inline thread_local std::vector<CUcontext> current;
 
-// Of tests/memory, in whose programs calls fail like requests for memory; null in all others.
+// Defined by tests/memory, in whose programs calls fail like requests for memory; null in all others.
 extern "C" int failing_memory_refuses() __attribute__((weak));
 inline bool is_refused() { return failing_memory_refuses != nullptr && failing_memory_refuses() != 0; }
 

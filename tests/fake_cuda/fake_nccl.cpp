@@ -1,5 +1,5 @@
-// A libnccl.so.2 of which nobody is called but to tell of a communicator: communicators are there for any
-// rank alone, and rank r has GPU r mod 3, as many as the fake driver has.
+// A libnccl.so.2 that only describes communicators: any rank has one without its peers, and rank r has GPU r
+// mod 3, because the fake driver has three.
 #include <cstring>
 
 namespace {

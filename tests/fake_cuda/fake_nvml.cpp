@@ -1,6 +1,6 @@
 // A libnvidia-ml.so.1 for machines without a GPU: a counter of energy that moves a few times a second at a
-// constant power, and the readings that the sweep asks for. The environment makes it coarse, silent, or the
-// card of somebody else. It measures nothing; what comes of it is no result.
+// constant power, and the readings that the sweep asks for. The environment makes it coarse, silent, or
+// another user's card. It measures nothing, and its numbers are not results.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// A run-time compiler that keeps the expression instead of compiling it: what fake_cuda.cpp runs. It takes
-// the place of NVRTC through TILEWRIGHT_NVRTC. Whether kernels compile is another test's matter. Of kernels
-// whose expression has the text of TILEWRIGHT_FAKE_SPILLS in it, it reports spilled registers, and of those
-// with that of TILEWRIGHT_FAKE_REGISTERS more registers than fit.
+// A run-time compiler that keeps the expression, which fake_cuda.cpp runs, instead of compiling it. It
+// replaces NVRTC through TILEWRIGHT_NVRTC. Other tests check that kernels compile. It reports spilled
+// registers for expressions that contain the text of TILEWRIGHT_FAKE_SPILLS, and more registers than fit for
+// those that contain the text of TILEWRIGHT_FAKE_REGISTERS.
 #include <nvrtc.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #include "fake_kernels.hpp"
 
 struct _nvrtcProgram {
-  std::deque<std::string> expressions;  // their texts stay where they are
+  std::deque<std::string> expressions;  // a deque, so that the texts keep their addresses
   std::string image, log;
 };
 

@@ -1,8 +1,9 @@
-// Streams, events and graphs of the fake driver. Nothing that is queued runs before something waits for it,
-// so that who forgets to wait, on the host or from stream to stream, works with what is not there yet. How
-// much of other streams has run by then is TILEWRIGHT_FAKE_ORDER's: "late" (unless said otherwise), only what
-// the awaited work waits for; "early", all that can; a number begins a sequence of draws between the two.
-// After work that fails nothing else of that device's runs, and every stream of it tells so once.
+// Streams, events and graphs of the fake driver. Queued work runs only when something waits for it, so that
+// code that forgets to wait, on the host or between streams, reads data that are not there yet.
+// TILEWRIGHT_FAKE_ORDER sets how much of other streams has run by then: "late" (the default), only the work
+// that the awaited work waits for; "early", all that can; a number begins a sequence of draws between the
+// two. After work that fails, no other work of that device runs, and every stream of it reports the failure
+// once.
 #include "fake_streams.hpp"
 
 #include <algorithm>
@@ -21,17 +22,17 @@ using fake::QueuedWork;
 
 namespace {
 
-// A place in a stream, as an event keeps it.
+// A position in a stream, as recorded by an event.
 struct Point {
-  CUstream stream = nullptr;  // which may be gone once this has passed
+  CUstream stream = nullptr;  // may be destroyed once this has passed
   bool passed = true;
-  CUresult result = CUDA_SUCCESS;  // of work before it that failed
+  CUresult result = CUDA_SUCCESS;  // status of failed work before it
   double seconds = 0;
 };
 struct Queued {
   QueuedWork work;
-  std::shared_ptr<Point> after;   // held back until it has passed
-  std::shared_ptr<Point> passes;  // once it is reached
+  std::shared_ptr<Point> after;   // the work waits until this has passed
+  std::shared_ptr<Point> passes;  // passes after the work
 };
 
 }  // namespace
@@ -41,7 +42,7 @@ struct CUstream_st {
   bool capturing = false;
   std::vector<QueuedWork> captured;
   std::deque<Queued> queued;
-  CUresult failure = CUDA_SUCCESS;  // to be told by the next call
+  CUresult failure = CUDA_SUCCESS;  // returned by the next call
 };
 struct CUevent_st {
   std::shared_ptr<Point> point = std::make_shared<Point>();
@@ -55,7 +56,7 @@ struct CUgraphExec_st {
 
 namespace {
 
-// In the order in which they were created.
+// The streams in the order of their creation.
 std::vector<CUstream>& streams() {
   static std::vector<CUstream> all;
   return all;
@@ -80,7 +81,7 @@ bool can_run(const CUstream_st& stream) {
   return !stream.queued.empty() && (!stream.queued.front().after || stream.queued.front().after->passed);
 }
 
-// The next of its work, or of what that waits for.
+// Runs the stream's next work, or that of a stream that it waits for.
 void run_one(CUstream stream) {
   while (!can_run(*stream)) {
     if (stream->queued.empty()) return;
@@ -120,7 +121,7 @@ CUresult told(CUstream stream) {
   return stream == nullptr ? CUDA_SUCCESS : std::exchange(stream->failure, CUDA_SUCCESS);
 }
 
-// All of its work, without looking at what others do meanwhile.
+// Runs all of the stream's work, and of other streams only what that waits for.
 CUresult run_all(CUstream stream) {
   while (!stream->queued.empty()) run_one(stream);
   return told(stream);
@@ -225,7 +226,7 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   *status = fake::is_capturing(stream) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
-// A stream that is being captured may not wait for what lies outside.
+// A stream that is being captured may not wait for events outside the capture.
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (stream == nullptr && current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
@@ -282,7 +283,7 @@ CUresult cuEventSynchronize(CUevent event) {
   run_to(*point);
   return point->result;
 }
-// Each question lets a little happen.
+// Each query lets some work happen.
 CUresult cuEventQuery(CUevent event) {
   const std::lock_guard lock(machine().mutex);
   const std::shared_ptr<Point> point = event->point;

@@ -1,4 +1,4 @@
-// Work that is queued on a stream of the fake driver and runs when something waits for it.
+// Work that is queued on a stream of the fake driver and runs when a caller waits for it.
 #pragma once
 
 #include <functional>
@@ -7,15 +7,16 @@
 
 namespace tilewright::fake_cuda {
 
-// Of the device on whose stream it was queued.
+// Returns the status for the device on whose stream it was queued.
 using QueuedWork = std::function<CUresult()>;
 
-// Later, or whenever the graph that is being captured is launched; at once on the default stream.
+// Runs the work later, or whenever the graph that is being captured is launched; at once on the default
+// stream.
 CUresult queue(CUstream stream, QueuedWork work);
-// The device that the stream is of; the calling thread's for the default stream.
+// Returns the stream's device; for the default stream, that of the calling thread.
 int device_of(CUstream stream);
 bool is_capturing(CUstream stream);
-// Runs all that is queued on the streams of these contexts; null: of all.
+// Runs all work that is queued on the streams of this context; null: on all streams.
 CUresult finish(CUcontext context);
 
 }  // namespace tilewright::fake_cuda

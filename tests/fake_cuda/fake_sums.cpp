@@ -1,4 +1,4 @@
-// Kernels that sum products into one C: product by product, each added to what its run has so far.
+// Kernels that sum products into one C, one product after the other, each added to the sum of its run.
 #include <complex>
 #include <set>
 
@@ -38,7 +38,7 @@ struct Listed {
 
 long long ld_of(const GemmSmallOperand& o, long long passed) { return o.contiguous ? o.ld : passed; }
 
-// False where it would touch memory that is not the device's, and where a C has two runs in one list, which
+// Returns false if it would touch memory that is not the device's, or if a C has two runs in one list, which
 // two warps would write.
 template <class T>
 bool sum_up(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& memory, int device) {

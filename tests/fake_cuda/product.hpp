@@ -1,5 +1,5 @@
-// Products of the fake library and the fake kernels: plain sums in the order of k, walked down the columns of
-// C so that a compiler may vectorise them.
+// Products of the fake library and the fake kernels: plain sums in the order of k, computed down the columns
+// of C so that a compiler may vectorise them.
 #pragma once
 
 #include <complex>
@@ -30,7 +30,7 @@ struct Elements {
   }
 };
 
-// store(i, j, sum) gets each element of op(A) op(B).
+// Calls store(i, j, sum) for each element of op(A) op(B).
 template <class T, class Store>
 void multiply_elements(long long m, long long n, long long k, const Elements<T>& a, const Elements<T>& b,
                        Store&& store) {

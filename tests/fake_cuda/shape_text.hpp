@@ -1,4 +1,4 @@
-// The shape that an expression instantiates a stencil for, read from its text.
+// Reads the shape for which an expression instantiates a stencil from its text.
 #pragma once
 
 #include <cctype>
@@ -10,7 +10,7 @@
 
 namespace tilewright::fake_cuda {
 
-// The word after ".name=", or after the "decltype(...)(" that begins the value; "" where there is none.
+// Returns the word after ".name=", or after the "decltype(...)(" that begins the value; "" if there is none.
 inline std::string value_of(const std::string& text, std::string_view name) {
   const std::string key = "." + std::string(name) + "=";
   std::size_t at = text.find(key);
@@ -23,7 +23,7 @@ inline std::string value_of(const std::string& text, std::string_view name) {
   return text.substr(at, end - at);
 }
 
-// ".m=4, .step_a=decltype(...)(2), ..." inside "GemmSmallShape{...}".
+// Parses ".m=4, .step_a=decltype(...)(2), ..." inside "GemmSmallShape{...}".
 template <class Shape>
 Shape shape_of(const std::string& expression, const char* begins) {
   const std::size_t begin = expression.find(begins);

@@ -1,6 +1,6 @@
 // The deterministic fuzz driver: endless random calls, kernels, bad arguments and problem texts, each
-// iteration from a seed of its own. It stops at the first thing that is wrong and prints how to repeat it.
-// scripts/soak runs it for long; the tests of CI run it for moments.
+// iteration from a seed of its own. It stops at the first error and prints how to repeat it. scripts/soak
+// runs it for hours; the tests of CI run it for moments.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,5 @@
-// The fuzzers of bad input: items, problems and their texts that are wrong in random ways must be refused
-// with an Error, never crash, and never touch what they were not given. Files are for the targets of
-// libFuzzer.
+// The fuzzers of bad input: randomly spoiled items, problems and texts must be refused with an Error, never
+// crash, and never touch memory that they were not given. The targets of libFuzzer cover files.
 #include <fmt/format.h>
 
 #include <limits>
@@ -14,7 +13,7 @@ namespace {
 
 std::uint64_t below(std::mt19937_64& random, std::uint64_t limit) { return random() % limit; }
 
-// Runs `f`, which may throw Error; anything else that happens is told.
+// Runs `f`, which may throw Error; reports any other outcome.
 std::string only_errors(const std::string& text, const std::function<void()>& f) {
   try {
     if (const auto trap = run_trapped(text, f)) return text + ": " + to_string(*trap);
@@ -26,7 +25,7 @@ std::string only_errors(const std::string& text, const std::function<void()>& f)
   return {};
 }
 
-// Spoils one argument of an item and returns the info code that tells it.
+// Spoils one argument of an item and returns the info code that reports it.
 int spoil(std::mt19937_64& random, GemmItem<double>& item) {
   const auto bad = [&](std::int64_t least) { return least - 1 - std::int64_t(below(random, 1000)); };
   const bool reads = item.k > 0 && item.alpha != 0;

@@ -18,7 +18,7 @@ struct Machine {
   Context context;
 };
 
-// Contexts live as long as the run: their kernel caches are part of what is tried.
+// Contexts live as long as the run: their kernel caches are tested, too.
 std::deque<Machine>& machines() {
   static std::deque<Machine> all = [] {
     std::deque<Machine> made;

@@ -1,6 +1,6 @@
-// Four threads on one Context: calls of every layout, plans that make way for others, tuning on a miss, a
-// record that all of them write. Each iteration checks its results; what races is for the thread sanitizer to
-// see (preset thread).
+// Four threads on one Context: calls of every layout, plans that evict others, tuning on a miss, a record
+// that all of them write. Each iteration checks its results; the thread sanitizer finds races (preset
+// thread).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,8 +23,7 @@ namespace {
 constexpr int thread_count = 4, calls_each = 6, recurring_count = 2000;
 constexpr std::int64_t longest_of_threads = 24;
 
-// The tuner of the library measures for seconds; what a call does around it is the same for one that finds
-// nothing.
+// The library's tuner measures for seconds; the code around it is the same for a tuner that finds nothing.
 Context& shared_context() {
   static Context context = [] {
     Context made({.use_wisdom = true, .wisdom = "/nonexistent/wisdom.sqlite", .notices = false});
@@ -38,7 +37,7 @@ std::string work_of(std::uint64_t seed, const std::string& log) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < calls_each; ++i) {
     Call call = random_call(random, longest_of_threads);
-    call.options.threads = 1;  // OpenMP's own barriers are not known to the sanitizer
+    call.options.threads = 1;  // the sanitizer does not know OpenMP's own barriers
     if (random() % 8 == 0) call.options.tune_on_miss.budget_s = 1e-3;
     if (const std::string wrong = run_and_check(shared_context(), call); !wrong.empty())
       return fmt::format("{}\n    {}", to_string(call), wrong);
@@ -48,7 +47,7 @@ std::string work_of(std::uint64_t seed, const std::string& log) {
   return {};
 }
 
-// Shapes that recur, so that some are worth a kernel of their own, which all threads then find.
+// Shapes recur, so that some get a kernel of their own, which all threads then find.
 std::string recurring_calls(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < recurring_count; ++i) {

@@ -1,4 +1,4 @@
-// Problems of large GEMM that tests without a GPU ask about.
+// Problems of large GEMM for tests without a GPU.
 #pragma once
 
 #include "kernel/gemm_large/gemm_large.hpp"
@@ -26,7 +26,7 @@ inline GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int
   return p;
 }
 
-// A GPU that is not there, with the models that were fitted to an H200.
+// A fictional GPU with the models that were fitted to an H200.
 inline GemmLargeDevice known_gpu(int compute_capability, int multiprocessors = 132) {
   static const Wisdom shipped({std::string(TILEWRIGHT_TEST_WISDOM "/h200.jsonl")}, "");
   return gemm_large_device(fictional_gpu(compute_capability, multiprocessors),

@@ -1,5 +1,5 @@
-// A covering set of instances of large GEMM through the run-time compiler, for new and older architectures,
-// and what its report and the machine code say of them. No GPU is needed.
+// Compiles a covering set of instances of large GEMM with the run-time compiler, for new and older
+// architectures, and checks its report and the machine code. No GPU is needed.
 #if TILEWRIGHT_HAS_GPU
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ struct Instance {
 
 bool has_disassembler() { return std::system("command -v nvdisasm > /dev/null") == 0; }
 
-// One default for each type and operation pair on the newest architecture, less on older ones, and configs
-// drawn from the space, so that all values of the axes that change code occur.
+// Returns one default for each type and operation pair on the newest architecture, fewer on older ones, and
+// configs drawn from the space, so that all values of the axes that change code occur.
 std::vector<Instance> covering_instances() {
   std::vector<Instance> all;
   std::mt19937 random(4);
@@ -46,13 +46,13 @@ std::vector<Instance> covering_instances() {
               all.push_back({p, ahead, capability});
               break;
             }
-          if (capability == 90 && op_a == op_b) {  // of panels, and where there are too few of rows
+          if (capability == 90 && op_a == op_b) {  // splits by panels, or by rows if there are too few panels
             GemmLargeConfig pair = all.back().config;
             pair.cluster = 2;
             if (gemm_large_space(p, s, limits).contains(pair)) all.push_back({p, pair, capability});
           }
           if (capability == 90 &&
-              dtype == DType::c128) {  // which is short of registers: blocks of four warps
+              dtype == DType::c128) {  // which needs the most registers: blocks of four warps
             const GemmProblem small = problem(dtype, 1000, 1000, 1000, op_a, op_b);
             all.push_back({small, gemm_large_default(small, s, limits), capability});
           }
@@ -91,8 +91,7 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   }
 }
 
-// The first choice is what calls get that nobody tuned: it may not spill, with parts of the last wave's tiles
-// either.
+// The first choice serves untuned calls: it may not spill, even when it shares the last wave's tiles.
 TEST(GemmLarge, DefaultsOfALastWaveCompile) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {
@@ -116,8 +115,8 @@ TEST(GemmLarge, DefaultsOfALastWaveCompile) {
   EXPECT_GT(shared, 6);
 }
 
-// C is read and written 16 bytes a thread at a time: the compiler makes single elements of it where it may,
-// each of which writes a part of a sector.
+// Each thread reads and writes C 16 bytes at a time: the compiler may split such an access into single
+// elements, each of which writes a part of a sector.
 TEST(GemmLarge, WideAccessesToCCompile) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {
@@ -159,7 +158,7 @@ TEST(GemmLarge, PaddedCopiesCompile) {
     const GemmProblem p = problem(dtype, 4097, 4100, 4099), aligned = problem(dtype, 4096, 4096, 4096);
     const GemmLargeShape s = gemm_large_shape(p);
     Config c = gemm_large_default(aligned, gemm_large_shape(aligned), testing::known_gpu(90));
-    if (dtype == DType::c128)  // always aligned for the copy engine, so that only threads need copies
+    if (dtype == DType::c128)  // always aligned for the copy engine, so only loads by threads need copies
       c = {.tile_m = 64, .tile_n = 64, .tile_k = 8, .warp_n = 16, .load = GemmLargeLoad::async};
     c.boundary = GemmLargeBoundary::zero_padding;
     ASSERT_TRUE(gemm_large_space(p, s, testing::known_gpu(90)).contains(c)) << describe(c);
@@ -184,8 +183,8 @@ TEST(GemmLarge, KernelsForTheResidueCompile) {
   for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
 }
 
-// The chapter's last technique, in its own type: what the estimate of registers offers must not spill, and
-// what does not spill must be offered.
+// Tests the chapter's last technique in its own type: configs that the register estimate offers must not
+// spill, and configs that do not spill must be offered.
 TEST(GemmLarge, SharedPrefetchOfWideTypesCompiles) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {

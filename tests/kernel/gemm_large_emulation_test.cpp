@@ -1,5 +1,5 @@
-// The stencil of large GEMM, run on the host: every product, load path, layout and schedule, boundaries of
-// one launch, on problems with edges in all directions, under copies that come at once and as late as the
+// Runs the stencil of large GEMM on the host: every product, load path, layout and schedule, boundaries of
+// one launch, on problems with edges in all directions, with copies that arrive at once and as late as the
 // waits allow.
 #include "emulation/gemm_large_configs.hpp"
 
@@ -44,7 +44,8 @@ TEST(GemmLargeEmulation, FeedingWarpAndPersistentGrid) {
   expect_large<double, Shape{.reads_c = true}, shared>({40, 70, 100, 0, 0, 2});
 }
 
-// The next tile's first stages come in while the sums of one leave, by threads or by the copy engine.
+// The next tile's first stages are loaded while the sums of a tile are stored, by threads or by the copy
+// engine.
 TEST(GemmLargeEmulation, BlocksThatWalk) {
   constexpr auto walking = [](Config c, int store_bytes) {
     c.persistent = true;
@@ -71,8 +72,8 @@ TEST(GemmLargeEmulation, BlocksThatWalk) {
   all_operations<float, held>({152, 100, 36, 0, 0, 2});
 }
 
-// Each block of a cluster fetches a part of A for all of them, also where a column of tiles is none of C's,
-// and whichever schedule its clusters follow.
+// Each block of a cluster fetches a part of A for all of them, even if a column of tiles lies outside C, and
+// under every schedule of its clusters.
 TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
   constexpr auto clustered = [](int cluster, bool specialised, int split_k, int stream_k) {
     Config c{.tile_m = 32, .tile_n = 32, .tile_k = 32, .warp_m = 32, .warp_n = 16, .stages = 2, .raster = 4};
@@ -118,7 +119,7 @@ TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
   expect_large<float, Shape{.trans_b = true, .reads_c = true}, fma>({52, 100, 40, 0, 0, 4});
 }
 
-// The threads that multiply wait, those of the first blocks and of later ones do not.
+// The multiplying threads of the second block on each multiprocessor wait; other threads and blocks do not.
 TEST(GemmLargeEmulation, BlocksBeginApart) {
   constexpr Config apart{.tile_m = 32,
                          .tile_n = 32,
@@ -135,8 +136,8 @@ TEST(GemmLargeEmulation, BlocksBeginApart) {
   EXPECT_EQ(emulation::large.waited_clocks, waiting * 2048);
 }
 
-// Groups of warps with a part of each stage's k: every way in which a product finds its operands, and tiles
-// that several blocks share besides.
+// Groups of warps take a part of each stage's k: every method by which a product finds its operands, and
+// tiles that several blocks share.
 TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {
   constexpr auto grouped = [](Config c, int warps_k, int tile_k, int split_k = 1) {
     c.warps_k = warps_k;
@@ -212,12 +213,13 @@ TEST(GemmLargeEmulation, TilesThatBlocksShare) {
                         .stages = 2,
                         .raster = 4,
                         .tail_k = 3};
-  expect_large<double, Shape{.reads_c = true}, tail>({128, 130, 100, 2, 0, 5});  // two of twelve tiles
-  expect_large<double, Shape{}, tail>({128, 130, 100, 2, 0, 4});                 // none
-  expect_large<double, Shape{.trans_a = true}, tail>({30, 50, 70, 2, 0, 7});     // the only one
+  // Two of twelve tiles are shared.
+  expect_large<double, Shape{.reads_c = true}, tail>({128, 130, 100, 2, 0, 5});
+  expect_large<double, Shape{}, tail>({128, 130, 100, 2, 0, 4});              // no tile is shared
+  expect_large<double, Shape{.trans_a = true}, tail>({30, 50, 70, 2, 0, 7});  // the only tile is shared
 }
 
-// More parts than one block adds: their sums come together in groups.
+// With more parts than one block adds, their sums are combined in groups.
 TEST(GemmLargeEmulation, TilesOfManyParts) {
   constexpr Config split{.tile_m = 32,
                          .tile_n = 32,
@@ -240,7 +242,7 @@ TEST(GemmLargeEmulation, TilesOfManyParts) {
   expect_large<double, Shape{}, stream>({30, 30, 500, 2, 0, 19});
 }
 
-// Of every ring: nothing is read before the kernel before has ended, nor is C written.
+// For every ring: nothing is read and C is not written before the preceding kernel has ended.
 TEST(GemmLargeEmulation, LaunchesBeginEarly) {
   constexpr auto early = [](Config c) {
     c.dependent_launch = true;

@@ -1,5 +1,5 @@
-// Forecasts of large GEMM on the GPU against what an H100 took for random problems of each type that no
-// record has: they err as the shipped model says, and what they choose is faster than cuBLAS and never much
+// Forecasts of large GEMM on the GPU against times of an H100 for random problems of each type without a
+// record: their errors match the shipped model, and their choices are faster than cuBLAS and never much
 // slower.
 #include <gtest/gtest.h>
 
@@ -38,11 +38,11 @@ GemmLargeForecastModel shipped(DType dtype) {
 
 struct Taken {
   double ours_s = 0, theirs_s = 0;
-  bool again = false;  // launch after launch had the same operands
+  bool again = false;  // all launches had the same operands
   nlohmann::json config;
 };
 
-// Of the problems for which ours was measured, by its default.
+// The problems for which tilewright was measured, by its default.
 std::map<std::string, Taken> recorded(DType dtype) {
   std::map<std::string, Taken> problems;
   for (const char* file :
@@ -64,8 +64,8 @@ std::map<std::string, Taken> recorded(DType dtype) {
 
 class Forecasts : public ::testing::TestWithParam<DType> {};
 
-// A forecast promised 53 us for 3x1000000x3, and 78 by cuBLAS, where an H200 takes 117 and 59; 20x500000x20
-// took 64 us for cuBLAS's 47.
+// For 3x1000000x3 a forecast promised 53 us, and 78 us by cuBLAS, but an H200 takes 117 and 59 us;
+// 20x500000x20 took 64 us, and 47 us by cuBLAS.
 TEST_P(Forecasts, SayNothingOfSizesThatTheyWereNotJudgedAt) {
   const auto model = shipped(GetParam());
   for (const char* sizes : {"m=3,n=1000000,k=3", "m=1000000,n=3,k=64", "m=4096,n=4096,k=8",

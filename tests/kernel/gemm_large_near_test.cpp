@@ -1,4 +1,4 @@
-// Default configs that problems of about one size share.
+// Default configs that problems of similar size share.
 #include <gtest/gtest.h>
 
 #include "kernel/gemm_large/near.hpp"
@@ -27,7 +27,7 @@ TEST(GemmLargeNear, ShrinkingSizesKeepTheFirstsConfig) {
   EXPECT_GT(apart, 2) << "else nothing was shared that differs";
 }
 
-// What is legal for one problem and not for its neighbour is not shared.
+// A config that is legal for one problem but not for its neighbour is not shared.
 TEST(GemmLargeNear, LegalForEachProblem) {
   const GemmLargeDevice device = testing::known_gpu(90);
   GemmLargeNear near;

@@ -1,4 +1,4 @@
-// Large GEMM by several launches, without a GPU: what tiles leave over, and copies that are padded or
+// Large GEMM by several launches, without a GPU: the residues that tiles leave, and copies that are padded or
 // transposed.
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using Config = GemmLargeConfig;
 using testing::problem;
 
-// How often each product of an element of C was formed, and whether sums found their way into C in order.
+// Counts the products of each element of C, and checks that the parts were added to C in order.
 struct Coverage {
   explicit Coverage(const GemmProblem& problem) : p(problem), times(std::size_t(p.m * p.n * p.k)) {}
   void add(const GemmLargePart& part) {
@@ -37,7 +37,7 @@ struct Coverage {
   bool in_order = true;
 };
 
-// Every product is formed once; only what adds comes to elements that were written before.
+// Every product is formed once; only launches that add visit elements that were written before.
 TEST(GemmLarge, PartsOfResidueKernelsCoverTheProductOnce) {
   const Config c{.tile_m = 16, .tile_n = 32, .tile_k = 8, .boundary = GemmLargeBoundary::residue_kernel};
   for (const int m : {15, 16, 35})
@@ -87,7 +87,7 @@ TEST(GemmLarge, TheCopyEngineGetsCopiesOfWhatIsNotAlignedAlone) {
   const GemmProblem swapped = problem(DType::f64, 800, 7, 802, Op::none, Op::trans);
   EXPECT_EQ(padding_of(swapped, c).a_bytes, 0);
   EXPECT_EQ(padding_of(swapped, c).b_bytes, 51456);
-  // Where all is aligned such a config is that without copies.
+  // If everything is aligned, such a config is the same as the one without copies.
   const GemmLargeDevice limits = testing::known_gpu(90);
   const GemmProblem aligned = problem(DType::f64, 8, 800, 802, Op::none, Op::none);
   Config padded = gemm_large_default(aligned, gemm_large_shape(aligned), limits);
@@ -100,7 +100,7 @@ TEST(GemmLarge, TransposedCopiesHaveTheirRowsContiguous) {
   const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .contiguous = GemmLargeContiguous::rows};
   const GemmProblem p = problem(DType::f32, 65, 31, 33, Op::none, Op::none);
   const GemmLargePadding padding = padding_of(p, c);
-  EXPECT_EQ(padding.a_bytes, 0);  // is read where it lies
+  EXPECT_EQ(padding.a_bytes, 0);  // read in place
   EXPECT_EQ(std::tuple(padding.inner_b, padding.outer_b, padding.b_bytes), std::tuple(32, 33, 4352));
   EXPECT_FALSE(padding.transposes_a);
   EXPECT_TRUE(padding.transposes_b);
@@ -127,7 +127,7 @@ TEST(GemmLarge, TransposedCopiesHaveTheirKContiguous) {
   const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .contiguous = GemmLargeContiguous::k};
   const GemmProblem p = problem(DType::f32, 65, 31, 33, Op::none, Op::none);
   const GemmLargePadding padding = padding_of(p, c);
-  EXPECT_EQ(padding.b_bytes, 0);  // is read where it lies
+  EXPECT_EQ(padding.b_bytes, 0);  // read in place
   EXPECT_EQ(std::tuple(padding.inner_a, padding.outer_a, padding.a_bytes), std::tuple(36, 65, 9472));
   EXPECT_TRUE(padding.transposes_a);
   EXPECT_FALSE(padding.transposes_b);

@@ -1,5 +1,6 @@
-// Rounding errors of large GEMM on the GPU beside those of cuBLAS, of which a recorded run tells into how
-// many parts it shares k: one sum for each element of C had so many times the square of its error.
+// Rounding errors of large GEMM on the GPU compared with those of cuBLAS, from whose error in a recorded run
+// the number of its parts of k follows: the squared error of one sum for each element of C is that number
+// times as large.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ namespace {
 
 GemmProblem square(DType dtype, std::int64_t n, std::int64_t k) { return testing::problem(dtype, n, n, k); }
 
-// An element of C as `c` adds it up of the products x y, in the order of the stencil.
+// Computes an element of C by config `c` from the products x y, in the order of the stencil.
 float sum_of(const GemmLargeConfig& c, std::span<const float> x, std::span<const float> y) {
   const std::size_t tile = std::size_t(c.tile_k), group = tile / std::size_t(c.warps_k);
   const std::size_t tiles = x.size() / tile, turns = tiles / std::size_t(c.split_k);
@@ -87,20 +88,20 @@ TEST(GemmLargeRounding, ErrorsGrowAsTheTermsSay) {
   }
 }
 
-// Rows of `file` with errors of sums that were made as `config` says, and how many terms a sum of cuBLAS's
-// has then.
+// A row of `file` with the error of sums that were computed by `config`, and the number of terms in a sum of
+// cuBLAS that follows from it.
 struct ErrorOfVendor {
   GemmProblem problem;
   double terms;
-  // Graded sums were added to C: there one rounding, of the result, can outweigh those of many sums, ours and
-  // cuBLAS's, and tell of fewer terms than there were (f64 nt, n = 768 in two parts: 0.94 of its error, on an
-  // H100, where it was 0.74 without C on an H200, as of a sum of twice the terms).
+  // Graded sums were added to C: there the one rounding of the result can exceed those of many sums,
+  // tilewright's and cuBLAS's, and suggest fewer terms than there were (f64 nt, n = 768 in two parts: 0.94 of
+  // its error on an H100, but 0.74 without C on an H200, as for a sum of twice the terms).
   bool blurred;
 };
 std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype) {
   std::istringstream lines = read_recorded(TILEWRIGHT_SOURCE_DIR "/" + file, "file", ErrorCode::io);
   std::vector<ErrorOfVendor> errors;
-  std::map<std::string, GemmLargeConfig> configs;  // of a type and operation, told once where it is the same
+  std::map<std::string, GemmLargeConfig> configs;  // by type and operation; a row gives it only if it changed
   for (std::string line; std::getline(lines, line);) {
     const auto row = nlohmann::json::parse(line);
     if (!row.contains("error_ratio")) continue;
@@ -108,7 +109,7 @@ std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype)
     const GemmProblem p = packed(parse_problem(text));
     GemmLargeConfig& c = configs[text.substr(0, text.find("m="))];
     if (row.contains("config")) c = from_json<GemmLargeConfig>(row.at("config"));
-    // Streamed tiles have no one number of parts.
+    // The number of parts of streamed tiles varies.
     if (p.dtype == dtype && c.stream_k == 0)
       errors.push_back({p, gemm_large_terms(p, c) / std::pow(row.at("error_ratio").get<double>(), 2),
                         p.beta != Scalar::zero && row.value("data", "") == "graded"});
@@ -148,7 +149,8 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
   EXPECT_LE(blurred, 2) << "cases where C blurs what cuBLAS does";
 }
 
-// Where cuBLAS adds up in one sum ours may, too, and shall, but where the rule is coarser than the library.
+// If cuBLAS adds up in one sum, tilewright may do so, too, and must, unless the rule is coarser than the
+// library.
 TEST_P(RecordedErrors, AreNotPaidForWhereCublasSharesNothing) {
   const GemmLargeDevice limits = testing::known_gpu(90, 132);
   std::map<std::string, bool> shared;
@@ -182,11 +184,11 @@ TEST(GemmLargeRounding, AccurateSpacesHoldOnlyConfigsThatSetSumsAside) {
   ASSERT_EQ(accurate.explain(c).size(), 1u) << describe(c);
   EXPECT_NE(accurate.explain(c).front().find("set aside"), std::string::npos);
 
-  GemmLargeConfig parts = c;  // whose sums have so few terms that they may stay
+  GemmLargeConfig parts = c;  // with few enough terms for one sum
   parts.split_k = 8;
   EXPECT_EQ(gemm_large_sum_turns(p, parts, limits), 0);
 
-  // Where no number of turns makes errors as small, the best one is taken, and such configs are left out.
+  // If no number of turns makes errors small enough, the best one is taken, and such configs are left out.
   const GemmProblem deep = square(DType::f32, 64, 8000);
   GemmLargeConfig one = c;
   std::tie(one.tile_k, one.split_k, one.warps_k) = std::tuple(8, 1, 1);
@@ -194,7 +196,7 @@ TEST(GemmLargeRounding, AccurateSpacesHoldOnlyConfigsThatSetSumsAside) {
   EXPECT_EQ(one.sum_turns, 8) << "sums of 64, nearest to the root of k";
   const auto of_deep = gemm_large_accurate_space(deep, gemm_large_shape(deep), limits);
   EXPECT_FALSE(of_deep.contains(one));
-  const GemmProblem tiny = square(DType::c64, 64, 64);  // a tile of k is all of it
+  const GemmProblem tiny = square(DType::c64, 64, 64);  // one tile of k covers all of k
   const auto of_tiny = gemm_large_accurate_space(tiny, gemm_large_shape(tiny), limits);
   const GemmLargeConfig first = gemm_large_default(tiny, gemm_large_shape(tiny), limits);
   EXPECT_TRUE(of_tiny.contains(first)) << describe(first);
@@ -217,7 +219,7 @@ TEST(GemmLargeRounding, OfADeviceWithoutModelsNothingIsAsked) {
   EXPECT_EQ(gemm_large_correction(streamed, s, known.of(p.dtype).corrections), 1.03);
 }
 
-// The rule must not ask for more than the choice has configs for.
+// The rule must not demand more than the available configs can do.
 TEST(GemmLargeRounding, EveryProblemHasAFastConfig) {
   for (const int capability : {75, 80, 90})
     for (const int multiprocessors : {46, 132})
@@ -236,7 +238,7 @@ TEST(GemmLargeRounding, EveryProblemHasAFastConfig) {
           }
 }
 
-// Sums for which registers have no room lie in shared memory, so that tiles need not be small.
+// Sums that do not fit in registers lie in shared memory, so that tiles need not be small.
 TEST(GemmLargeRounding, LargeTilesKeepSumsInSharedMemory) {
   const GemmLargeDevice limits = testing::known_gpu(90, 132);
   const GemmProblem p = square(DType::f64, 1024, 8192);

@@ -1,5 +1,5 @@
 // Large GEMM on the GPU without a GPU: shapes, the space and its reasons, tiles in shared memory and their
-// bank conflicts, which block computes what, and launches.
+// bank conflicts, the assignment of work to blocks, and launches.
 #include "kernel/gemm_large/gemm_large.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
   EXPECT_EQ(aligned.b, 16);
 }
 
-// What runs (warps_k) and the models of registers and stores (the others, not measured yet) say of single
-// configs must not get lost in the order of all.
+// The order of all configs must keep those that measured runs (warps_k) and the models of registers and
+// stores (the others, not measured yet) favour individually.
 TEST(GemmLarge, PromisingConfigsHaveWhatRunsAndModelsSay) {
   const GemmLargeDevice limits = testing::known_gpu(90);
   const auto first = [&](const GemmProblem& p, std::size_t count, auto&& holds) {
@@ -60,10 +60,11 @@ TEST(GemmLarge, PromisingConfigsHaveWhatRunsAndModelsSay) {
   EXPECT_TRUE(first(problem(DType::f64, 8192, 8192, 8192), 1, [](const Config& c) { return c.tail_k > 1; }));
   EXPECT_TRUE(first(problem(DType::c128, 4096, 4096, 4096), 4,
                     [](const Config& c) { return c.tail_k > 1 && c.tile_m == 64 && c.tile_n == 64; }));
-  // What was slow is not among the first: streamed tiles of few parts of k, clusters that share k.
+  // Configs that were slow are not among the first: streamed tiles of few parts of k, clusters that share k.
   EXPECT_FALSE(first(problem(DType::f64, 257, 257, 257), 12, [](const Config& c) { return c.stream_k > 0; }));
   EXPECT_FALSE(first(problem(DType::f64, 64, 64, 65536), 8, [](const Config& c) { return c.cluster > 1; }));
-  // The estimate of registers leaves room for two blocks where the compiler takes a few more: one is counted.
+  // The estimate of registers leaves room for two blocks, but the compiler uses a few more: one block is
+  // counted.
   const Config two{
       .tile_m = 64, .tile_n = 128, .warp_m = 32, .warp_n = 32, .product = GemmLargeProduct::mma_16x8x8};
   const GemmLargeShape s = gemm_large_shape(problem(DType::f64, 4096, 4096, 4096));
@@ -96,8 +97,8 @@ TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
         }
 }
 
-// What a step gains is told by the counts of its instructions, so that it must change what it names and no
-// more.
+// The gain of a step is derived from its instruction counts, so it must change the fields that it names and
+// no others.
 TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
   const std::map<std::string, std::set<std::string>> axes = {
       {"register prefetch", {"load"}},
@@ -116,7 +117,8 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
       {"tile_k 16", {"tile_k"}},
       {"swizzle", {"layout"}},
       {"raster", {"raster"}},
-      {"tensor copies", {"load", "boundary", "layout"}},  // the engine checks nothing and knows no padding
+      // The copy engine checks no bounds and has no padding.
+      {"tensor copies", {"load", "boundary", "layout"}},
       {"three stages of k 32", {"stages", "tile_k"}},
       {"fragments read ahead", {"prefetch", "tail_k", "stream_k", "persistent"}},
       {"slack of a turn", {"slack", "prefetch"}},
@@ -171,7 +173,7 @@ TEST(GemmLarge, ConstraintsSayWhy) {
 }
 
 TEST(GemmLarge, SpaceHoldsTheExperimentOfAnzt) {
-  // 770 configs and more at n = 4096, both products among them.
+  // There are 770 configs and more at n = 4096, with both products among them.
   const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
   const auto space = gemm_large_space(p, gemm_large_shape(p), testing::known_gpu(90));
   std::mt19937 random(1);
@@ -183,7 +185,7 @@ TEST(GemmLarge, SpaceHoldsTheExperimentOfAnzt) {
   EXPECT_EQ(products.size(), 5u);
 }
 
-// Elements of a tile lie at different places, and reading threads take each exactly once.
+// Elements of a tile lie at distinct places, and reading threads take each exactly once.
 TEST(GemmLarge, TilesAreFilledOnce) {
   std::mt19937 random(2);
   for (const DType dtype : all_types)
@@ -208,7 +210,7 @@ TEST(GemmLarge, TilesAreFilledOnce) {
     }
 }
 
-// What an address of the reads must be: base of the variant + constant is where the element lies.
+// The addresses of the reads must satisfy: base of the variant + constant is the element's place.
 TEST(GemmLarge, FragmentsFindTheirElements) {
   for (const auto& [bytes, align] : {std::pair(8, 16), std::pair(16, 16), std::pair(8, 8)})
     for (const bool trans_a : {false, true})
@@ -256,7 +258,7 @@ TEST(GemmLarge, FragmentsAreReadWithoutBankConflicts) {
             const double least = (32.0 + 32.0) * 8 * double(size_bytes(dtype)) / 128;
             EXPECT_EQ(gemm_large_wavefronts(s, c, dtype), least) << describe(s) << " " << describe(c);
           }
-  // Columns that come by turns, of both operands and of either.
+  // Columns are loaded alternately by alignment, for both operands and for either.
   for (const Op op_a : {Op::none, Op::trans})
     for (const Op op_b : {Op::none, Op::trans})
       for (const auto product : {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8})
@@ -412,8 +414,8 @@ TEST(GemmLarge, LaunchKnowsItsNeeds) {
   EXPECT_EQ(pairs.counter_count, 80);
 }
 
-// Where there are fewer blocks than places an early launch asks for so much shared memory that
-// multiprocessors that are idle already take no more blocks than others.
+// If there are fewer blocks than places, an early launch requests so much shared memory that idle
+// multiprocessors take no more blocks than others.
 TEST(GemmLarge, EarlyLaunchesSpreadEvenly) {
   const GemmLargeDevice limits = testing::known_gpu(90);
   const Config early{.tile_m = 64, .tile_n = 64, .warp_m = 32, .warp_n = 32, .dependent_launch = true};

@@ -1,5 +1,5 @@
-// The stencil of large GEMM, run on the host: operands whose columns come by turns, and sums that are set
-// aside.
+// Runs the stencil of large GEMM on the host: operands whose columns are loaded alternately by alignment, and
+// sums that are set aside.
 #include "emulation/gemm_large_configs.hpp"
 
 namespace tilewright {
@@ -7,8 +7,8 @@ namespace {
 
 using namespace emulation;
 
-// Where columns begin at odd multiples of 8 bytes, by leading dimension, address or both, even and odd ones
-// come by maps of their own; the last map has a column less, or ends with the same.
+// If columns begin at odd multiples of 8 bytes, because of leading dimension, address or both, even and odd
+// columns use separate maps; the last map has one column fewer, or the same number.
 TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
   constexpr auto by_turns = [](GemmLargeProduct product, int tile_k = 16, int warps_k = 1,
                                bool prefetch = false) {
@@ -28,7 +28,7 @@ TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
     all_operations<double, by_turns(mma_16x8x8, 32, 1, true), 8>(one);
     all_operations<double, by_turns(mma_8x8x4, 64, 2, true), 8>(one);
   }
-  // Parts of k, a warp that feeds, blocks that walk.
+  // Schedules: parts of k, a warp that feeds, and blocks that process several tiles.
   constexpr auto scheduled = [](Config c, int split_k, int stream_k, bool specialised) {
     c.split_k = split_k;
     c.stream_k = stream_k;
@@ -38,14 +38,14 @@ TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
   };
   all_operations<double, scheduled(by_turns(mma_16x8x8), 3, 0, true), 8>({71, 91, 153, 2});
   all_operations<double, scheduled(by_turns(mma_16x8x4), 1, 1, false), 8>({71, 91, 153, 2});
-  // Only one of them.
+  // Only one of the operands alternates.
   expect_large<double, Shape{.align_a = 8, .align_c = 8}, by_turns(mma_16x8x8)>({71, 90, 54, 0});
   expect_large<double, Shape{.align_b = 8}, by_turns(mma_16x8x4)>({70, 90, 53, 0});
   expect_large<double, Shape{.trans_a = true, .trans_b = true, .align_a = 8}, by_turns(mma_16x8x8)>(
       {70, 90, 53, 0});
 }
 
-// Ones that a sum of 2^24 swallows are kept by those that begin anew.
+// A sum of 2^24 swallows ones; sums that begin anew keep them.
 TEST(GemmLargeEmulation, SumsAreSetAside) {
   constexpr auto aside = [](Config c, int turns, bool prefetch = false) {
     c.sum_turns = turns;
@@ -91,7 +91,7 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
     return o.c.at(5, 7);
   };
   EXPECT_EQ((sum.template operator()<aside(fma_small, 0)>()), 0x1p24f);
-  EXPECT_EQ((sum.template operator()<aside(fma_small, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
+  EXPECT_EQ((sum.template operator()<aside(fma_small, 2)>()), 0x1p24f + 96);  // the terms after the first 64
   EXPECT_EQ((sum.template operator()<aside(fma_small, 1, true)>()), 0x1p24f + 128);
   EXPECT_EQ((sum.template operator()<in_shared(aside(fma_small, 2))>()), 0x1p24f + 96);
 }

@@ -1,6 +1,6 @@
-// The net under the kernels: for a covering design of problems, and for the acceptance sizes, many configs of
-// the space on every instruction set this machine has are made, run on guarded operands and compared with the
-// oracle. Choosing a config and validating arguments belong to gemm/ and are not tested here.
+// The main test of the kernels: for a covering design of problems, and for the acceptance sizes, many configs
+// of the space are made for every instruction set of this machine, run on guarded operands and compared with
+// the oracle. The tests of gemm/ cover the choice of a config and the validation of arguments.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -78,8 +78,8 @@ std::vector<Choices> design(DType dtype) {
   return all;
 }
 
-// Long products take long to generate and to compute and meet few phases that short ones do not. Where
-// TILEWRIGHT_TEST_LONG is set, as scripts/soak does, each problem is tried with three times as many configs.
+// Long products take long to generate and to compute and reach few phases that short ones do not. If
+// TILEWRIGHT_TEST_LONG is set, as in scripts/soak, each problem is tried with three times as many configs.
 std::size_t configs_worth(const cases::Size& size) {
   static const std::size_t share = std::getenv("TILEWRIGHT_TEST_LONG") != nullptr ? 1 : 3;
   const auto work = size.m * size.n * size.k;
@@ -108,8 +108,8 @@ TEST_P(GemmSmallCpu, AcceptanceSizes) {
   RecordProperty("cases", static_cast<int>(failures.case_count()));
 }
 
-// What few samples of a space meet: whole problems side by side, of counts that fill no period, with every
-// operand held; and tails in parts.
+// Cases that few samples of a space reach: whole problems in one vector, in counts that fill no period, with
+// every operand held; and tails in parts.
 TEST_P(GemmSmallCpu, TinyProblemsInEveryWay) {
   const auto [isa, dtype] = GetParam();
   if (isa == Isa::portable) GTEST_SKIP() << "the portable kernels do neither";
@@ -153,8 +153,7 @@ TEST_P(GemmSmallCpu, TinyProblemsInEveryWay) {
   RecordProperty("cases", static_cast<int>(failures.case_count()));
 }
 
-// Masked stores are dozens of instructions on some processors that have AVX2, and permutations cost more
-// there.
+// Masked stores are dozens of instructions on some processors with AVX2, and permutations cost more there.
 TEST(GemmSmallCpuDefaults, OfAvx2) {
   for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
     for (int m = 1; m <= 33; ++m)
@@ -176,7 +175,7 @@ TEST(GemmSmallCpuDefaults, OfAvx2) {
       }
 }
 
-// Short columns far apart, as in bands of large matrices: offsets and prefetches step over wide gaps.
+// Short columns lie far apart, as in bands of large matrices: offsets and prefetches step over wide gaps.
 TEST_P(GemmSmallCpu, WideGapsBetweenColumns) {
   const auto [isa, dtype] = GetParam();
   Failures failures;

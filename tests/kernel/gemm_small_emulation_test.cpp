@@ -1,5 +1,5 @@
-// The stencil of batched small GEMM, run on the host thread by thread: every layout, way in, way out and
-// refill against plain loops, with copies that arrive at once and as late as they may.
+// Runs the stencil of batched small GEMM on the host thread by thread: every layout, load path, store path
+// and refill against plain loops, with copies that arrive at once and as late as allowed.
 #include "emulation/gemm_small.hpp"
 
 namespace tilewright::emulation {
@@ -103,7 +103,7 @@ TEST(GemmSmallEmulation, ReadDirectly) {
                                .persistent = false}>(problem_of(DType::f64, Layout::strided, 6, 4, 8));
 }
 
-// The old C by the threads that update it, in packs and not, and none where beta is zero.
+// The threads that update the old C read it, in packs or not, and do not read it if beta is zero.
 TEST(GemmSmallEmulation, ReadsOfTheOldCThatIsNotStaged) {
   SmallCase one = problem_of(DType::f32, Layout::strided, 8, 6, 5);
   one.scalars_vary = true;
@@ -266,7 +266,7 @@ TEST(GemmSmallEmulation, LargeBlocksOfInterleavedMatrices) {
                                .stages = 1}>(whole);
 }
 
-// Sizes that fill no tensor-core product, in every direction.
+// These sizes fill no tensor-core product in any direction.
 TEST(GemmSmallEmulation, TensorCores) {
   expect_right<double,
                GemmSmallShape{.m = 20, .n = 13, .k = 6, .lda = 20, .ldb = 6, .ldc = 20, .align_bytes = 16},

@@ -1,5 +1,5 @@
-// The stencil of batched small GEMM on the host, as gemm_small_emulation_test: batches by pointer, with sizes
-// that vary and without, and what the emulation itself must notice.
+// Runs the stencil of batched small GEMM on the host, as gemm_small_emulation_test does: pointer batches with
+// and without varying sizes, and the errors that the emulation itself must detect.
 #include "emulation/gemm_small.hpp"
 
 namespace tilewright::emulation {
@@ -67,7 +67,7 @@ TEST(GemmSmallPointerEmulation, PointersToContiguousMatrices) {
   }
 }
 
-// Matrices whose ends fill no piece, in rings of each kind: the ends arrive by themselves, the entries with
+// Matrices whose ends fill no piece, in rings of each kind: the ends are loaded separately, the entries with
 // an earlier tile.
 TEST(GemmSmallPointerEmulation, PointersToMatricesOfOddSizes) {
   SmallCase one = problem_of(DType::f64, Layout::pointer, 5, 3, 7);
@@ -144,7 +144,7 @@ TEST(GemmSmallPointerEmulation, PointersToMatricesWithGaps) {
                                .store = O::direct}>(one);
 }
 
-// Thread tiles of every height and width that problems of up to 3 x 3 steps take, and several rounds of small
+// Thread tiles of every height and width that problems of up to 3 x 3 steps use, and several rounds of small
 // ones.
 TEST(GemmSmallPointerEmulation, VaryingSizesOfSeveralSteps) {
   SmallCase one = varying_case(DType::f32, 20, 23, 5, 1);
@@ -217,7 +217,7 @@ TEST(GemmSmallPointerEmulation, VaryingSizes) {
 }
 
 // Rings that hold two problems of the largest size or many small ones, with and without C; blocks of several
-// warps, some without work; more problems than a block takes at once.
+// warps, some without work; more problems than a block takes at one time.
 TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
   SmallCase one = varying_case(DType::f64, 9, 13, 7, 0);
   one.faults = true;
@@ -260,8 +260,8 @@ TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
     }
 }
 
-// Forty problems for a warp, which use each place of the ring several times; steps of 32; one operand
-// transposed; scalars of their own.
+// Forty problems per warp use each place of the ring several times; steps of 32; one operand transposed;
+// scalars of their own.
 TEST(GemmSmallPointerEmulation, LongRunsThroughRings) {
   constexpr GemmSmallConfig many{.matrices_per_block = 40,
                                  .threads = 32,
@@ -324,7 +324,7 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
                                .stages = 1}>(one);
 }
 
-// What the emulation must notice: a copy that nobody waits for, and an arrival too few.
+// The emulation must detect a copy that no thread waits for, and a missing arrival.
 TEST(GemmSmallPointerEmulation, ArrivalsOfCopiesAreCounted) {
   alignas(64) double values[32];
   std::fill(std::begin(values), std::end(values), 1.0);

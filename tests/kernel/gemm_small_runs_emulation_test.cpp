@@ -1,6 +1,6 @@
 // Sums of products into one C by the stencil of batched small GEMM, run on the host thread by thread: runs
-// that end within and beyond what a warp is handed, lists of offsets, products that add nothing, and the
-// parts of one long sum.
+// that end within and beyond a warp's part, lists of offsets, products that add nothing, and the parts of one
+// long sum.
 #include "emulation/gemm_small.hpp"
 #include "kernel/gemm_small/total.cuh"
 
@@ -46,7 +46,7 @@ constexpr GemmSmallConfig sums_config(int products, int threads, int thread_m, i
           .c_direct = load != L::direct};
 }
 
-// Runs of one product, such as end within a warp's part of the list, and such as reach over several.
+// Runs of one product, runs that end within a warp's part of the list, and runs that span several.
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 void expect_right_runs(int gap = 0) {
   for (const std::int64_t run : {1, 3, 40, 150})
@@ -105,7 +105,7 @@ TEST(GemmSmallRunsEmulation, ACThatIsOnlyWritten) {
   expect_right<double, shape, config>(one);
 }
 
-// A batch that is reduced, in one part.
+// A batch is reduced in one part.
 TEST(GemmSmallRunsEmulation, AWholeBatch) {
   SmallCase one = problem_of(DType::f64, Layout::strided, 6, 5, 4, 1);
   one.problem.sums = Sums::batch_reduce;
@@ -127,8 +127,8 @@ TEST(GemmSmallRunsEmulation, AWholeBatch) {
   expect_right<double, shape, config>(one);
 }
 
-// Five products of 2 x 2 in a list of offsets, one without effect since its A is null as addresses go: sums
-// of C at 0 (two products) and 4 (two), and a C whose only product has no A.
+// The list of offsets has five products of 2 x 2, one without effect because its A is null: sums of C at 0
+// (two products) and 4 (two), and a C whose only product has no A.
 TEST(GemmSmallRunsEmulation, ListsOfOffsetsAndOfAddresses) {
   constexpr GemmSmallConfig config = sums_config(4, 32, 1, 1, L::async, 2);
   const double a[] = {1, 2, 3, 4, 5, 6, 7, 8}, b[] = {1, 0, 0, 1, 2, 0, 0, 2};

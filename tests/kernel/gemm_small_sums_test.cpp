@@ -1,5 +1,5 @@
 // Kernels that sum products into one C, over configs drawn from their whole space: checked as the tuner
-// checks them, with neighbouring shapes, gaps and NaN where nothing may be read.
+// checks them, with neighbouring shapes, gaps and NaN in memory that must not be read.
 #include <gtest/gtest.h>
 
 #include "support/isas.hpp"
@@ -42,7 +42,7 @@ TEST(GemmSmallSums, TheRuleOfThumbIsLegal) {
         GemmProblem p = parse_problem(text);
         p.m = size, p.n = 64 - size + 1, p.lda = p.ldb = p.ldc = p.stride_a = p.stride_b = p.stride_c = 0;
         p = packed(p);
-        // Code that is too long has no kernel, and products are formed one after the other.
+        // Code that would be too long gets no kernel, and products are formed one after the other.
         for (const std::string& reason : gemm_small_cpu_space(p, isa).explain(gemm_small_cpu_default(p, isa)))
           EXPECT_EQ(reason, "the code fits its buffer") << to_string(p);
       }

@@ -69,7 +69,7 @@ TEST(GemmSmall, PlacesCoverMatricesOnce) {
       EXPECT_EQ(seen.size(), std::size_t(tiles * 2 * pack));
       EXPECT_EQ(*seen.rbegin(), tiles * 2 * pack - 1);
     }
-  // By tensor cores the thread tiles of whole warps cover every element once.
+  // With tensor cores, the thread tiles of whole warps cover every element once.
   GemmSmallConfig by_warp;
   by_warp.multiply = GemmSmallMultiply::mma_8x8x4;
   by_warp.thread_m = 2, by_warp.thread_n = 4;
@@ -149,7 +149,7 @@ TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
       }
 }
 
-// A bulk copy costs the same for every matrix, so small ones must also be tried by copies of all threads.
+// A bulk copy costs the same for every matrix, so copies by all threads must also be tried for small ones.
 TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
   for (const int n : {4, 7, 16}) {
     GemmProblem p = small_batch(DType::f32, n, n, n);
@@ -163,7 +163,8 @@ TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
   }
 }
 
-// What code knows as an int must be one: blocks with gaps as large as these are walked by strides instead.
+// Strides that the kernel stores in an int must fit in one: blocks with gaps as large as these are addressed
+// by strides instead.
 TEST(GemmSmall, BlocksWithLargeGapsAreNotTiles) {
   GemmProblem p = small_batch(DType::f32, 4, 2, 2);
   p.layout = Layout::block_interleaved;
@@ -180,7 +181,7 @@ TEST(GemmSmall, BlocksWithLargeGapsAreNotTiles) {
   }
 }
 
-// Each size of thread tile is a piece of code, and there must not be more than the device can keep.
+// Each size of thread tile is a piece of code, and the device can keep only so many.
 TEST(GemmSmall, VaryingSizesGetRingsAndLittleCode) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     GemmProblem p = small_batch(dtype, 32, 32, 32);
@@ -228,7 +229,7 @@ TEST(GemmSmall, ConstraintsSayWhy) {
   EXPECT_TRUE(found);
 }
 
-// Bytes of such tiles do not fit the 32 bits that offsets in shared memory have.
+// The size of such tiles in bytes exceeds the 32 bits of offsets in shared memory.
 TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
   GemmProblem p = small_batch(DType::c128, 64, 64, 64);
   p.layout = Layout::block_interleaved;
@@ -252,8 +253,8 @@ TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
   }
 }
 
-// As the kernel walks over a problem of a size of its own: what a dimension's thread tiles reach is what the
-// memory has slack for.
+// Walks over a problem of its own size as the kernel does: the memory has slack for the farthest element of a
+// dimension's thread tiles.
 TEST(GemmSmall, ThreadTilesOfVaryingSizesReachNoFurtherThanTheirSlack) {
   const auto reached = [](int size, int full, int step) {
     int at = 0, tile = 0;

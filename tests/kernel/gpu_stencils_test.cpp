@@ -1,5 +1,5 @@
-// Every kind of stencil instance through the run-time compiler, without a GPU, for a new and older
-// architectures: what the library launches compiles, and what is shipped does not spill.
+// Compiles every kind of stencil instance with the run-time compiler, without a GPU, for a new and older
+// architectures: kernels that the library launches compile, and shipped configs do not spill.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ std::string kernel_sources() { return TILEWRIGHT_TEST_SHARE; }
 
 constexpr int layouts = 8, scales_by_values = 7;
 
-// A problem of each layout, with what makes it special.
+// Makes a problem of each layout, with the layout's special features.
 GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
   const auto size = [&] { return 1 + static_cast<int>(random() % 9); };
   GemmProblem p = small_batch(dtype, size(), size(), size());
@@ -46,7 +46,7 @@ GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
   return p;
 }
 
-// Compiles for devices that need not be there; skipped where there is no NVRTC.
+// Compiles for devices that need not be present; skipped without NVRTC.
 class GemmSmallInstances : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -121,12 +121,12 @@ TEST_F(GemmSmallInstances, TheSmallerStencilsCompile) {
   }
 }
 
-// For racecheck nothing is read behind matrices; such kernels and those of other flags are kept apart.
+// For racecheck nothing behind matrices is read; such kernels and those of other flags are cached separately.
 TEST(GemmSmallInstance, FlagsOfTheEnvironmentReachTheCompiler) {
   const TempFolder cache;
   const GemmSmallShape shape = gemm_small_shape(small_batch(DType::f32, 5, 5, 5), 16);
   GemmSmallConfig config = gemm_small_default(shape, DType::f32, fictional_gpu(90));
-  config.thread_m = 3;  // two of them stick out
+  config.thread_m = 3;  // two of them lie outside
   std::vector<std::string> codes;
   try {
     for (const char* flags : {"", " -DTILEWRIGHT_READS_INSIDE   -lineinfo ", "", "--no-such-flag"}) {
@@ -145,7 +145,7 @@ TEST(GemmSmallInstance, FlagsOfTheEnvironmentReachTheCompiler) {
   EXPECT_EQ(codes[0], codes[2]);
 }
 
-// Two instances of each pair, of different layouts and types where there are.
+// Compiles two instances of each pair, of different layouts and types if possible.
 TEST_F(GemmSmallInstances, EveryWayInWithEveryWayOutCompiles) {
   std::mt19937 random(7);
   constexpr DType dtypes[] = {DType::c128, DType::f32, DType::f64, DType::c64};
@@ -182,7 +182,7 @@ TEST_F(GemmSmallInstances, EveryKindCompiles) {
     }
 }
 
-// A sample of the shipped configs; all of them with TILEWRIGHT_SHIPPED_STRIDE=1.
+// Compiles a sample of the shipped configs; all of them with TILEWRIGHT_SHIPPED_STRIDE=1.
 TEST(GemmSmallInstance, ShippedConfigsDoNotSpill) {
   std::unique_ptr<StencilCompiler> compiler;
   try {
@@ -201,7 +201,7 @@ TEST(GemmSmallInstance, ShippedConfigsDoNotSpill) {
     const GemmProblem p = packed(parse_problem(record.at("problem")));
     const bool by_pointer = p.layout == Layout::pointer || p.layout == Layout::variable;
     const GemmSmallShape shape =
-        by_pointer ? gemm_small_shape(p) : gemm_small_shape(p, 128);  // as plans have it
+        by_pointer ? gemm_small_shape(p) : gemm_small_shape(p, 128);  // the shape of a plan
     const auto config = from_json<GemmSmallConfig>(record.at("config"));
     for (const auto& reason : gemm_small_space(shape, p.dtype, fictional_gpu(90)).explain(config))
       ADD_FAILURE() << to_string(p) << ": " << reason;
@@ -242,7 +242,7 @@ TEST(GemmSmallInstance, CompileErrorsNameTheConfig) {
   }
 }
 
-// A panel and what goes with it, of a new architecture and of one without clusters.
+// Compiles a panel and its helper kernels, for a new architecture and for one without clusters.
 TEST(LuStencils, Compile) {
   std::unique_ptr<StencilCompiler> compiler;
   try {
@@ -257,7 +257,7 @@ TEST(LuStencils, Compile) {
       more.resize(std::min(more.size(), most));
       all.insert(all.end(), more.begin(), more.end());
     };
-    add(GpuLuRows::requests(dtype, 16, capability), 5);  // and the lowest of the closers
+    add(GpuLuRows::requests(dtype, 16, capability), 5);  // includes lu_close of the least height
     add(GpuLuSystem::requests(dtype, capability), 3);
     add(GpuLuRefine::requests(dtype, capability), 4);
     EXPECT_EQ(all.size(), 13u);

@@ -1,7 +1,6 @@
-// The generated kernels for interleaved batches against naive loops: every type, operation, class of alpha
-// and beta, many block sizes and counts, both ISAs. Data are small integers, so results must be equal to the
-// last bit. Every operand ends (or begins) at an inaccessible page, and whatever is no live element holds
-// NaN.
+// Compares the generated kernels for interleaved batches with naive loops: every type, operation, class of
+// alpha and beta, many block sizes and counts, both ISAs. Data are small integers, so results must be equal
+// to the last bit. Every operand ends (or begins) at an inaccessible page, and all other elements hold NaN.
 #include "kernel/gemm_small_cpu/interleaved.hpp"
 
 #include <gtest/gtest.h>
@@ -74,9 +73,9 @@ class Operand {
 struct Trial {
   GemmProblem problem;
   std::int64_t count = 0;
-  bool per_problem = false;  // alpha and beta, where they are general
+  bool per_problem = false;  // alpha and beta, if they are general
   Edge edge = Edge::end;
-  std::int64_t split = 0;  // problems of a first call; the rest in a second one
+  std::int64_t split = 0;  // problems of the first call; a second call does the rest
 };
 
 std::string name_of(const Trial& trial, const GemmSmallCpuConfig& config) {
@@ -305,8 +304,8 @@ TEST(Interleaved, FullyInterleavedBatchInTwoRuns) {
       }
 }
 
-// NaN of the padding and of C where beta = 0 are everywhere in these tests; here also in A where alpha[p] =
-// 0.
+// NaN in the padding and in C if beta = 0 occur in all of these tests; this one also has NaN in A if alpha[p]
+// = 0.
 TEST(Interleaved, ZeroAlphaOfOneProblemHidesNaN) {
   for (const Isa isa : isas())
     for (const bool complex : {false, true}) {
@@ -323,7 +322,7 @@ TEST(Interleaved, ZeroAlphaOfOneProblemHidesNaN) {
     }
 }
 
-// Every axis away from its default, one at a time and at random.
+// Moves every axis away from its default, one at a time and at random.
 TEST(Interleaved, RandomPointsOfTheSpace) {
   std::mt19937 random(20201);
   const auto pick = [&](auto values) { return values[random() % values.size()]; };
@@ -367,8 +366,8 @@ TEST(Interleaved, RefusesConfigsOutsideTheSpace) {
   }
 }
 
-// A fully interleaved batch so large that one column is gigabytes: only the displacements' constraint is at
-// stake.
+// In a fully interleaved batch this large, one column is gigabytes: only the constraint of the displacements
+// matters.
 TEST(Interleaved, DefaultsReachAcrossHugeBlocks) {
   for (const Isa isa : isas()) {
     Trial trial = make_run(DType::c128, cases::square(64), 100'000'000, 100'000'000);

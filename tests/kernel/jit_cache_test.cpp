@@ -1,5 +1,5 @@
-// The cache of compiled kernels: hits, keys, damaged entries, folders that cannot be written, many processes
-// at once. What is "compiled" here is text; no compiler is needed.
+// The cache of compiled kernels: hits, keys, damaged entries, folders that cannot be written, many concurrent
+// processes. The "compiled" kernels are text; no compiler is needed.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -98,7 +98,8 @@ TEST_F(JitCacheTest, WhatIsKeptIsThisUsersAloneWhateverTheUmask) {
   }
 }
 
-// A project's folder, say: the group could put other entries there. That is told before anything is made.
+// The group could put other entries in such a folder, for example a project's. This is reported before
+// anything is created.
 TEST_F(JitCacheTest, NothingIsKeptWhereAGroupWrites) {
   const fs::path shared = folder_.path() / "shared";
   fs::create_directory(shared);
@@ -138,7 +139,7 @@ TEST_F(JitCacheTest, WhatOthersCouldWriteIsNotTaken) {
   EXPECT_EQ(cache.distrust(), "") << "as in /tmp";
   get(cache, key_);
   EXPECT_EQ(builds_, 4);
-  if (geteuid() != 0) return;  // nobody else gives files away
+  if (geteuid() != 0) return;  // only root can give files away
   ASSERT_EQ(chown(code.c_str(), 65534, 0), 0);
   get(cache, key_);
   EXPECT_EQ(builds_, 5) << "another user's";

@@ -1,5 +1,5 @@
-// The GPU's layout conversions, run on the host: to blocks of interleaved matrices and back, from matrices at
-// one distance and from addresses, with gaps, a last block that is not full, and a matrix that is missing.
+// Runs the GPU's layout conversions on the host: to blocks of interleaved matrices and back, from matrices at
+// one distance and from addresses, with gaps, a last block that is not full, and a missing matrix.
 #include <gtest/gtest.h>
 
 #include <cmath>

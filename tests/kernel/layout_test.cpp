@@ -1,5 +1,5 @@
-// Conversions between layouts against the addressing formula: every type, many shapes, blocks and counts,
-// guard pages around both sides, NaN in gaps and padding, threads, bad views; and the rule that says when
+// Compares conversions between layouts with the addressing formula: every type, many shapes, blocks and
+// counts, guard pages around both sides, NaN in gaps and padding, threads, bad views; and the rule for when
 // converting pays.
 #include "kernel/layout/layout.hpp"
 
@@ -47,7 +47,7 @@ T value_of(std::int64_t p, std::int64_t i, std::int64_t j) {
     return T(typename T::value_type(value), typename T::value_type(-value));
 }
 
-// Both sides of one conversion between guard pages, everything NaN to begin with.
+// Both sides of one conversion between guard pages, initially NaN.
 template <class T>
 struct Sides {
   explicit Sides(const Shape& s, Edge edge)
@@ -152,7 +152,7 @@ TYPED_TEST(Layouts, DeinterleaveWritesMatricesOnly) {
     }
 }
 
-// The narrower instruction sets that Highway compiled for, which the best one hides otherwise.
+// Tests the narrower instruction sets that Highway compiled for, which the best one hides otherwise.
 TYPED_TEST(Layouts, EveryInstructionSet) {
   const auto all = shapes();
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -196,7 +196,7 @@ TEST(Layout, BandsOfRowsAreNoOverlap) {
 }
 
 TEST(Layout, EveryThreadOfACallersTeamConvertsItsOwnBatch) {
-  constexpr std::int64_t count = 20000;  // enough for a team, were the caller not in one
+  constexpr std::int64_t count = 20000;  // enough for a team of threads, if the caller were not in one
   const std::vector<double> plain(4 * count, 2.0);
   std::vector<std::vector<double>> slots(3, std::vector<double>(4 * count));
 #pragma omp parallel for num_threads(3)
@@ -287,7 +287,7 @@ TEST(LayoutCost, NearestRecordAndItsExplanation) {
     table[i].interleaved_s = 3e-9;
   }
   EXPECT_EQ(nearest_costs(table, problem), &table[1]);
-  table.push_back(table[1]);  // another block of the same size
+  table.push_back(table[1]);  // another block size with the same time
   table[3].block = 16, table[3].convert_in_s = 3e-9;
   EXPECT_EQ(nearest_costs(table, problem), &table[3]) << "it costs less";
   table.pop_back();

@@ -1,6 +1,6 @@
-// The LU panel and the kernels beside it on the host, blocks of a cluster side by side and threads in random
-// order: pivots as LAPACK chooses them, factors that multiply to the permuted panel, moves that say what
-// became of each row, rows beyond the panel untouched.
+// Runs the LU panel and its helper kernels on the host, blocks of a cluster together and threads in random
+// order: pivots as LAPACK chooses them, factors that multiply to the permuted panel, moves that record the
+// destination of each row, rows beyond the panel untouched.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct Host<Complex<R>> {
   using type = std::complex<R>;
 };
 
-// By columns, with padding that nobody may touch.
+// A matrix by columns, with padding that must not be touched.
 template <class H>
 struct Panel {
   Panel(int rows, int columns, int padding) : m(rows), n(columns), ld(rows + padding) {
@@ -51,7 +51,7 @@ void fill(Panel<H>& panel, std::mt19937& random) {
         panel(i, j) = H(uniform(random));
 }
 
-// What the kernel must do: pivots counted from 0 and its own first row. Returns info.
+// The kernel's task: pivots counted from 0 and its own first row. Returns info.
 template <class H>
 long long factor(Panel<H>& a, std::vector<long long>& pivots) {
   std::vector<std::int64_t> rows(std::size_t(std::min(a.m, a.n)));
@@ -119,7 +119,7 @@ void expect_factored(Panel<typename Host<T>::type> a, const std::string& what, u
     ASSERT_EQ(done.pivots[j], 1000 + pivots[j] + 1) << what << " column " << j;
   const double eps = sizeof(std::abs(H())) == 8 ? 1e-12 : 1e-4;
   EXPECT_LT(difference(a, expected), eps * a.n) << what;
-  // The moves are what the swaps come to.
+  // The moves must equal the product of the swaps.
   std::vector<int> order(std::size_t(a.m)), moved(std::size_t(a.m));
   for (int i = 0; i < a.m; ++i) order[std::size_t(i)] = moved[std::size_t(i)] = i;
   for (std::size_t j = 0; j < pivots.size(); ++j) std::swap(order[j], order[std::size_t(pivots[j])]);
@@ -165,7 +165,7 @@ TEST(LuPanelEmulation, BlocksAgreeThroughGlobalMemory) {
   expect_all_shapes<Complex<double>, LuPanelConfig{1, 32, 1, 8, global}>(5);
 }
 
-// One launch after the other with the same memory, the first of a single column.
+// Launches one kernel after the other with the same memory, the first with a single column.
 TEST(LuPanelEmulation, TheNextLaunchTakesNoWordsOfTheLast) {
   constexpr LuPanelConfig config{1, 32, 1, 8, LuExchange::global};
   std::mt19937 random(12);
@@ -234,7 +234,7 @@ TEST(LuPanelEmulation, NanSpreads) {
   EXPECT_FALSE(std::isnan(a(20, 0)));
 }
 
-// The steps of a blocked factorization as its kernels make them: moves, solve and inverse of one panel.
+// Runs the steps of a blocked factorization with its kernels: moves, solve and inverse of one panel.
 TEST(LuPanelEmulation, RowsMoveAndAreSolvedFor) {
   constexpr LuPanelConfig config{2, 64, 1, 16};
   std::mt19937 random(7);
@@ -283,7 +283,7 @@ TEST(LuPanelEmulation, InversesOfLargerTriangles) {
   const int n = 77;
   Panel<double> l(n, n, 3);
   fill(l, random);
-  for (double& x : l.values) x /= 40;  // so that the inverse does not grow
+  for (double& x : l.values) x /= 40;  // keeps the inverse small
   std::vector<double> inverse(std::size_t(n * n), 99);
   Launch launch;
   launch.blocks = (n + 7) / 8 + 1, launch.threads = lu_rows_threads;
@@ -358,7 +358,7 @@ TEST(LuPanelEmulation, SystemsHaveAnOrderAndInverses) {
   EXPECT_EQ(back.values, b.values);
 }
 
-// The inverse of a triangle with a subnormal pivot is told of, and its systems are solved by division.
+// A flag reports the inverse of a triangle with a subnormal pivot, and its systems are solved by division.
 TEST(LuPanelEmulation, PivotsWithoutAReciprocalAreDividedBy) {
   using C = Complex<double>;
   const int n = 9, groups = lu_inverse_groups(n);
@@ -383,7 +383,7 @@ TEST(LuPanelEmulation, PivotsWithoutAReciprocalAreDividedBy) {
   }
 }
 
-// Several lists, each of rows further down.
+// Applies several lists, each for rows further down.
 TEST(LuPanelEmulation, ListsFollowOneAnother) {
   std::mt19937 random(9);
   Panel<double> b(60, 5, 0);
@@ -410,7 +410,7 @@ TEST(LuPanelEmulation, ListsFollowOneAnother) {
   EXPECT_EQ(run(launch, [&] { lu_swap<double, 16>(swap); }), "");
   EXPECT_EQ(b.values, expected.values);
 
-  // Both at once.
+  // Does both in one launch.
   std::vector<double> inverse(8 * 8);
   std::vector<int> merged(2 + 4 * 16);
   std::vector<int> origin(60);
@@ -438,7 +438,7 @@ TEST(LuPanelEmulation, RefinementLooksAtActiveColumnsAlone) {
   ASSERT_EQ(run(launch, [&] { lu_magnitudes<Z, double>(magnitudes); }), "");
   for (std::size_t i = 0; i < r.size(); ++i) EXPECT_EQ(sizes[i], std::abs(r[i].re) + std::abs(r[i].im)) << i;
   r[2 * n + 17].im = std::numeric_limits<double>::quiet_NaN();
-  bound[n + 299] = 0;  // a residual where nothing but rounding can be
+  bound[n + 299] = 0;  // a residual that can only come from rounding
   r[n + 299] = {};
   std::vector<LuRefined> progress(columns, LuRefined{0, 3, 1});
   progress[3] = {0, 0.5, 0};
@@ -467,7 +467,7 @@ TEST(LuPanelEmulation, RefinementLooksAtActiveColumnsAlone) {
   EXPECT_EQ(x[5].im, 1 + r[5].im);
   EXPECT_EQ(x[2 * n + 5].re, 1);
   EXPECT_EQ(x[3 * n + 5].re, 1);
-  // An error that was not halved ends a column.
+  // A column ends when its error was not halved.
   progress[0].now = 0.9 * progress[0].last;
   ASSERT_EQ(run(deciding, [&] { lu_go_on<Z>(go_on); }), "");
   EXPECT_EQ(progress[0].is_active, 0);

@@ -1,6 +1,6 @@
-// The portable kernels against a plain loop, on every instruction set of Highway that this machine has: all
-// layouts, ops and types at edge sizes, operands against inaccessible pages, NaN wherever nothing may be
-// read.
+// Compares the portable kernels with a plain loop, on every instruction set of Highway that this machine has:
+// all layouts, ops and types at edge sizes, operands against inaccessible pages, NaN in memory that must not
+// be read.
 #include "kernel/gemm_small_cpu/portable.hpp"
 
 #include <gtest/gtest.h>
@@ -15,14 +15,14 @@
 
 #include "core/dispatch.hpp"
 #include "core/problem.hpp"
-// After the portable header, which says which targets exist.
+// Included after the portable header, which selects the targets.
 #include "hwy/highway.h"
 
 namespace tilewright {
 namespace {
 
-// Memory between two inaccessible pages. Data end right before the one behind or begin right after the one
-// before.
+// Memory between two inaccessible pages. Data end right before the upper page or begin right after the lower
+// one.
 class BatchArena {
  public:
   BatchArena() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -68,7 +68,7 @@ T number(std::mt19937_64& random, int limit = 4) {
   }
 }
 
-// A batch of one operand in an arena; elements no problem owns are NaN.
+// A batch of one operand in an arena; elements outside all problems are NaN.
 template <class T>
 struct StoredBatch {
   const GemmProblem* problem;
@@ -81,7 +81,7 @@ struct StoredBatch {
       const std::int64_t block = problem->block;
       return p / block * block * ld * cols + (j * ld + i) * block + p % block;
     }
-    // Pointer batches run backwards through memory so that neighbours are no accident.
+    // Pointer batches run backwards through memory, so that a kernel cannot rely on neighbours.
     return (problem->layout == Layout::pointer ? problem->batch_count - 1 - p : p) * stride + j * ld + i;
   }
   void place(BatchArena& arena, bool at_end) {
@@ -121,7 +121,7 @@ PortableScalars<T> make_scalars(Scalar kind, bool per_problem, std::int64_t coun
   PortableScalars<T> scalars;
   if (kind != Scalar::general) return scalars;
   scalars.stride = per_problem ? sizeof(T) : 0;
-  // Per problem, zeros and ones among them are what a kernel could get wrong.
+  // A kernel may mishandle zeros and ones among the values per problem.
   for (std::int64_t p = 0; p < (per_problem ? count : 1); ++p)
     scalars.values.push_back(per_problem ? number<T>(random, 1) : T(3));
   return scalars;
@@ -236,7 +236,7 @@ GemmProblem problem_of(DType dtype, Layout layout, Op op_a, Op op_b, std::int64_
   return q;
 }
 
-// Leading dimensions and strides larger than needed by `pad`.
+// Makes leading dimensions and strides larger than needed by `pad`.
 void lay_out(GemmProblem& q, std::int64_t pad) {
   q.lda = std::max<std::int64_t>(1, q.a_rows()) + pad;
   q.ldb = std::max<std::int64_t>(1, q.b_rows()) + pad;
@@ -341,7 +341,7 @@ TEST_F(PortableTest, BroadcastOperands) {
   });
 }
 
-// k = 0, alpha = 0: A and B are not there at all, and an infinite alpha does not turn an empty sum into NaN.
+// If k = 0 or alpha = 0, A and B need not exist, and an infinite alpha does not turn an empty sum into NaN.
 TEST_F(PortableTest, NothingToMultiplyReadsNothing) {
   each_target([&] {
     for (const Layout layout : {Layout::strided, Layout::pointer, Layout::block_interleaved})
@@ -364,7 +364,7 @@ TEST_F(PortableTest, NothingToMultiplyReadsNothing) {
   });
 }
 
-// A slot with alpha = 0 keeps NaN of its A out of C, also when its neighbours in the vector multiply.
+// A slot with alpha = 0 keeps NaN of its A out of C, even if its neighbours in the vector multiply.
 TEST_F(PortableTest, ZeroAlphaOfOneInterleavedProblem) {
   each_target([&] {
     GemmProblem q = problem_of(DType::c64, Layout::interleaved, Op::none, Op::none, 3, 3, 3);
@@ -384,7 +384,8 @@ TEST_F(PortableTest, ZeroAlphaOfOneInterleavedProblem) {
   });
 }
 
-// A run of fewer problems than the block holds leaves the other slots, which may be another thread's, alone.
+// A run of fewer problems than the block holds leaves the other slots, which may belong to another thread,
+// alone.
 TEST_F(PortableTest, RunsInsideOneInterleavedBlock) {
   each_target([&] {
     GemmProblem q = problem_of(DType::f32, Layout::interleaved, Op::none, Op::none, 2, 2, 2);

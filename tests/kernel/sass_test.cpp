@@ -1,5 +1,5 @@
-// Instructions counted from a disassembler's text: kinds, loops, partly unrolled ones, and kernels of which
-// one path checks edges and the other does not.
+// Counts instructions in a disassembler's text: kinds, loops, partly unrolled ones, and kernels in which one
+// path checks edges and another does not.
 #include "sass.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-// Lines as nvdisasm -c writes them; "@label:" begins one.
+// Formats lines like nvdisasm -c; "@label:" begins a label.
 std::string sass(const std::vector<std::string>& lines) {
   std::string text = "\t.section\t.text.kernel,\"ax\",@progbits\n";
   int address = 0;
@@ -55,7 +55,7 @@ TEST(Sass, TheInnermostMultiplyingLoopCounts) {
   EXPECT_EQ(counts.at(SassKind::idle), 1);
   EXPECT_EQ(counts.count(SassKind::global_store), 0u);
   EXPECT_EQ(total_of(counts), 14);
-  // A loop over two k tiles at a time counts half for each.
+  // A loop over two k tiles per iteration counts half for each.
   EXPECT_EQ(sass_main_loop(code, 4).at(SassKind::shared_load), 2);
 }
 
@@ -72,7 +72,7 @@ TEST(Sass, WhatSurroundsAPartlyUnrolledLoopCountsOnce) {
   EXPECT_EQ(counts.at(SassKind::control), 16 + 1);
 }
 
-// A wait whose spinning lies behind the loop and branches back into it is no loop of its own, whatever lies
+// A wait that spins behind the loop and branches back into it is not a loop of its own, whatever code lies
 // between.
 TEST(Sass, WaitsOutOfLineAreNoLoops) {
   const auto code =
@@ -101,7 +101,7 @@ TEST(Sass, OfSeveralFunctionsOneIsMeant) {
   EXPECT_EQ(parse_sass(text, "third").size(), 2u) << "no label names it";
 }
 
-// With the second words of encodings of an H200's kernel: reads count in scoreboards 2 and 3, or in none.
+// Includes the second words of encodings of an H200's kernel: reads count in scoreboards 2 and 3, or in none.
 TEST(Sass, ArrivalsThatOvertakeReadsAreFound) {
   const auto kernel = [](const char* wait) {
     return std::string("\n.text.kernel:\n") +

@@ -1,6 +1,6 @@
-// Products of compile-time size against the definition, bit for bit on data whose sums are exact: sizes
-// around every vector width, operations, types, scalars, leading dimensions, and what may not be touched
-// around and inside C.
+// Compares products of compile-time size with the definition, bit for bit on data whose sums are exact: sizes
+// around every vector width, operations, types, scalars, leading dimensions, and memory in and around C that
+// must not be touched.
 #include "tilewright/small.hpp"
 
 #include <gtest/gtest.h>
@@ -116,8 +116,8 @@ TYPED_TEST(Small, WithoutAProductBetaOneLeavesEveryBit) {
   EXPECT_TRUE(same_bits(std::vector<T>(batch.data(), batch.data() + 20), before));
 }
 
-// Our candidates form complex products alike, so infinities come out as the formula says. What a CBLAS makes
-// of them is its own matter: OpenBLAS multiplies by alpha = 1 as well.
+// tilewright's implementations form complex products alike, so infinities follow the formula. A CBLAS may
+// differ: OpenBLAS multiplies by alpha = 1 as well.
 TYPED_TEST(Small, CandidatesAgreeAboutInfinities) {
   using T = TypeParam;
   if constexpr (small::Number<T>::parts == 2) {

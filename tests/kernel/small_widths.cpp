@@ -1,7 +1,7 @@
-// Products of small.hpp at every size from 1 to 33 and at some rectangles, against the definition, bit for
-// bit on whole numbers whose sums are exact. A program of its own for each instruction set, since the
-// header's code follows the flags of its translation unit: built without exceptions and behind macros named
-// min and max. Prints what is wrong; 77 says that the processor lacks the instructions.
+// Compares products of small.hpp at every size from 1 to 33 and at some rectangles with the definition, bit
+// for bit on whole numbers whose sums are exact. Each instruction set has a program of its own, since the
+// header's code follows the flags of its translation unit; it is built without exceptions and with macros
+// named min and max. Prints the errors; exit code 77 means that the processor lacks the instructions.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -98,7 +98,7 @@ void check_squares(std::integer_sequence<int, Before...>) {
   (check<T, Before + 1, Before + 1, Before + 1>(), ...);
 }
 
-// A last vector of rows that overlaps the block before it: alone in its block where the rows fill whole
+// The last vector of rows overlaps the block before it: it is alone in its block if the rows fill whole
 // blocks of an instruction set and leave three (in 16, 32 or 64 bytes, f64 or f32, three or four vectors).
 template <class T>
 void check_rectangles() {

@@ -1,5 +1,6 @@
-// Declared spaces: axes fixed, ranged, dependent and made by closures; constraints checked as early as their
-// axes allow; the lazy walk, its counts, and what explain() says. Kernels' own spaces are tested with them.
+// Declared spaces: axes that are fixed, ranged, dependent and made by closures; constraints checked as early
+// as their axes allow; the lazy walk, its counts, and the text of explain(). Each kernel's own space is
+// tested with the kernel.
 #include "kernel/space.hpp"
 
 #include <gtest/gtest.h>
@@ -95,7 +96,7 @@ TEST(Space, AConstraintIsCheckedWhenItsAxesAreBound) {
   EXPECT_EQ(removed[0].asked, 3u);
   EXPECT_EQ(removed[0].cut, 1u);
   EXPECT_EQ(removed[1].after, "z");
-  EXPECT_EQ(removed[1].cut, 8u);  // z = y once for each of y = 1..6 of x = 1 and y = 3, 6 of x = 3
+  EXPECT_EQ(removed[1].cut, 8u);  // z = y once for each of y = 1..6 with x = 1, and y = 3, 6 with x = 3
   EXPECT_NE(to_text(removed).find("after x: x is odd"), std::string::npos) << to_text(removed);
 }
 
@@ -147,7 +148,7 @@ TEST(Space, SamplesAreLegalAndMembersWithoutAxisKeepTheirBase) {
   for (const Point& p : points) EXPECT_TRUE(space.contains(p) && p.flag);
 }
 
-// What a run recorded of the space of 15 axes, which has a hundred thousand times as many points.
+// The result of a recorded run on the space of 15 axes, which has a hundred thousand times as many points.
 TEST(Space, TheWalkOfFifteenAxesFindsWhatItFoundOnce) {
   std::istringstream recorded = read_recorded(
       TILEWRIGHT_SOURCE_DIR "/results/zen5-2core/space-20261121.jsonl", "results", ErrorCode::io);

@@ -1,5 +1,4 @@
-// Operands of small integers and the products that must come of them, for every way in which problems of a
-// batch can lie.
+// Operands of small integers and their expected products, for every layout of a batch.
 #pragma once
 
 #include <cmath>
@@ -9,7 +8,7 @@
 
 namespace tilewright::memory {
 
-// C = 2 A B + beta C, `count` times, column-major and packed; element (i, j) of problem p lies at
+// Holds `count` products C = 2 A B + beta C, column-major and packed; element (i, j) of problem p lies at
 // `place(p, i, j, rows)`.
 class Batch {
  public:
@@ -55,7 +54,7 @@ class Batch {
   Output output;
 };
 
-// The sum of all products of `x` into the first C.
+// The sum of all products of `x` in the first C.
 struct Sum {
   explicit Sum(Batch& batch) : x(batch), c(batch.c.begin(), batch.c.begin() + batch.m * batch.n) {
     Values right(c);

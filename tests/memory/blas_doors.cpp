@@ -1,4 +1,4 @@
-// The names of BLAS and LAPACK, which have no status: whatever fails, what they compute is right.
+// The names of BLAS and LAPACK, which return no status: whatever fails, their results are right.
 #include <array>
 
 #include "batch.hpp"
@@ -58,7 +58,7 @@ void strided(Batch& x, const Sizes& s) {
   dgemm_batch_strided_("N", "N", &s.m, &s.n, &s.k, &x.alpha, x.a.data(), &s.m, &a, x.b.data(), &s.k, &b,
                        &x.beta, x.c.data(), &s.m, &c, &s.count);
 }
-// Two groups of half the problems.
+// Computes two groups of half the problems.
 void grouped(Batch& x, const Sizes& s) {
   const std::array<int, 2> m{s.m, s.m}, n{s.n, s.n}, k{s.k, s.k}, half{s.count / 2, s.count - s.count / 2};
   const std::array<double, 2> alpha{x.alpha, x.alpha}, beta{x.beta, x.beta};
@@ -69,7 +69,7 @@ void grouped(Batch& x, const Sizes& s) {
                reinterpret_cast<double* const*>(x.c_of.data()), m.data(), &groups, half.data());
 }
 void standard(Batch& x, const Sizes& s) {
-  int info[64] = {};  // a code for each
+  int info[64] = {};  // one code for each problem
   blas_dgemm_batch(1, &s.count, col_major, &as_is, &as_is, &s.m, &s.n, &s.k, &x.alpha,
                    reinterpret_cast<const double* const*>(x.a_of.data()), &s.m,
                    reinterpret_cast<const double* const*>(x.b_of.data()), &s.k, &x.beta,
@@ -78,7 +78,7 @@ void standard(Batch& x, const Sizes& s) {
     if (info[p] != 0) x.c[0] = -1e300;
 }
 
-// The lower triangle of 2 A A^T + 3 C; the rest stays.
+// The lower triangle of 2 A A^T + 3 C; the rest is unchanged.
 struct Triangle {
   Triangle(int size, int inner)
       : n(size), k(inner), a(std::size_t(size * inner)), c(std::size_t(size * size)) {
@@ -109,7 +109,7 @@ Door triangle(std::string name, Triangle& x) {
           {x.output}};
 }
 
-// A X = B whose solution is 1, 2, 3, ..., by each of the routines.
+// Solves A X = B with solution 1, 2, 3, ..., by each of the routines.
 struct System {
   explicit System(int size)
       : n(size), a(std::size_t(size * size)), b(std::size_t(size)), x(b), pivots(b.size()) {

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* problem_text =
     "gemm_batched:f64:nn:m=7,n=7,k=7:strided:batch=9:alpha=general:beta=general";
 
-// What a C++ call tells, as a status.
+// Converts the outcome of a C++ call to a status.
 template <class F>
 tilewright_status status_of(F&& f) {
   try {
@@ -39,7 +39,7 @@ tilewright_status multiply(tilewright_context* context, Batch& x,
                                          TILEWRIGHT_INFO_NONE, nullptr);
 }
 
-// A context made, used and destroyed; with and without wisdom.
+// Creates, uses and destroys a context, with or without wisdom.
 Door creating(const char* name, bool wisdom, Batch& x) {
   return {name,
           [] {},
@@ -89,7 +89,7 @@ Doors plans(Session& session, Batch& x) {
           {"call_with_options", begin, forced, {x.output}, message}};
 }
 
-// A refusal stays one, or there is no memory to say it.
+// A refusal stays a refusal, unless there is no memory for its message.
 Door refusing(Session& session, Batch& x) {
   const auto refused = [&session, &x] {
     const tilewright_status status =
@@ -140,7 +140,7 @@ Door allocating() {
   return {"allocate_batch", [] {}, allocate, {{&seen, {0}, {1}}}};
 }
 
-// A search that its caller ends at once, in a database of its own.
+// Starts a search that its caller ends at once, in a database of its own.
 Door tuning(Session& session, Batch& x) {
   const auto begin = [&session] {
     static char folder[] = "/tmp/tilewright-memory-XXXXXX";
@@ -152,7 +152,7 @@ Door tuning(Session& session, Batch& x) {
   const auto tune = [&session, &x] {
     const char* const texts[] = {"gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=100:residency=l1"};
     tilewright_tune_options options{};
-    options.budget_s = 60;  // progress ends it after the first turn
+    options.budget_s = 60;  // `progress` ends it after the first sample
     options.progress = [](void*, const char*, std::int64_t, double) { return 0; };
     std::int64_t found = -1;
     const tilewright_status status = tilewright_tune(session.context(), texts, 1, &options, nullptr, &found);

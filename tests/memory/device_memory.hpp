@@ -1,5 +1,4 @@
-// Memory of the stand-in for a GPU: memory of the host that its driver has handed out, which tests fill and
-// read as it is.
+// Memory of the fake GPU: host memory that its driver has handed out, which tests fill and read directly.
 #pragma once
 
 #include <dlfcn.h>
@@ -13,7 +12,7 @@ namespace tilewright::memory {
 
 class DeviceMemory {
  public:
-  // Once in a process, before anything fails.
+  // Called once in a process, before any fault.
   void allocate(std::size_t elements) {
     void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (driver == nullptr) std::exit(99);

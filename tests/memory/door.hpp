@@ -1,6 +1,6 @@
-// A call of the library that is made while its requests for memory fail, and what must be true of it whatever
-// fails: it returns a status of an error or the right values, nothing but these or what was there before
-// stands in its outputs, and the same call is right afterwards. How requests fail is faults.cpp's.
+// A call of the library that is made while its requests for memory fail, and its requirements whatever fails:
+// it returns the status of an error or the right values, its outputs hold only these or their old values, and
+// the same call is right afterwards. faults.cpp makes requests fail.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace tilewright::memory {
 
 using Values = std::vector<double>;
 
-// What a call writes: where, what stood there, and what must stand there. Exact but for `tolerance`.
+// An output of a call: its address, its old values, and its right values. Values are exact unless `tolerance`
+// is set.
 struct Output {
   Values* at = nullptr;
   Values before{}, right{};
@@ -22,7 +23,7 @@ struct Output {
 
   void reset() const { *at = before; }
   bool is_right() const { return *at == right || is_near(); }
-  // Each element is one or the other.
+  // True if each element is old or right.
   bool is_old_or_right() const;
 
  private:
@@ -31,25 +32,25 @@ struct Output {
 
 struct Door {
   std::string name;
-  // In each child, before anything fails.
+  // Called in each child, before any fault.
   std::function<void()> prepare = [] {};
   std::function<tilewright_status()> call;
   std::vector<Output> outputs{};
-  // The message of the last failure.
+  // Returns the message of the last failure.
   std::function<std::string()> message = [] { return std::string(); };
-  // An error may leave outputs that are neither old nor right, where its message says that they are
-  // undefined.
+  // An error may leave outputs that are neither old nor right, if its message says that they are undefined.
   bool may_say_undefined = false;
-  // Whoever forwards the call after an error must find its first output, which it reads too, as it was.
+  // After an error, the first output, which is also read, must be unchanged so that the call can be
+  // forwarded.
   bool is_forwarded = false;
-  // Called once before anything fails, and all its points in one process: what it takes the first time is the
-  // part of other doors.
+  // Called once before any fault, and all its points in one process: other doors cover the requests of the
+  // first call.
   bool is_warm = false;
 };
 
 using Doors = std::vector<Door>;
 
-// Those of the program.
+// Returns the doors of the program.
 Doors all_doors();
 
 }  // namespace tilewright::memory

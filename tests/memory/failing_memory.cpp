@@ -1,6 +1,6 @@
-// A library before the C library's: malloc and its kin, mmap, opening files and pthread_create fail on
-// demand. Requests by libraries that end the process by design when they get no memory (OpenBLAS, OpenMP's
-// runtime, hwloc), and by the stand-ins for a GPU's libraries, are neither counted nor refused.
+// A library that precedes the C library: malloc and its relatives, mmap, opening files and pthread_create
+// fail on demand. Requests by libraries that end the process by design when they get no memory (OpenBLAS,
+// OpenMP's runtime, hwloc), and by the stand-ins for a GPU's libraries, are neither counted nor refused.
 #include "failing_memory.hpp"
 
 #include <dirent.h>
@@ -34,7 +34,8 @@ std::atomic<bool> armed = false, has_failed = false;
 std::atomic<long> count = 0;
 long first_failing = 0;
 bool fails_from_then_on = false;
-// In a question about who asks, which may ask for memory itself. Initial-exec: reading it allocates nothing.
+// True while the requester is determined, which may itself request memory. Initial-exec: reading it allocates
+// nothing.
 thread_local __attribute__((tls_model("initial-exec"))) bool is_asking = false;
 
 bool names(const char* path, std::initializer_list<const char*> parts) {
@@ -43,7 +44,8 @@ bool names(const char* path, std::initializer_list<const char*> parts) {
   return false;
 }
 
-// Whoever asks first that is neither this library nor the C or C++ library nor SQLite's allocator.
+// True if the request came from an excused library: the first caller that is neither this library nor the C
+// or C++ library nor SQLite's allocator.
 bool is_excused() {
   void* frames[24];
   const int frame_count = backtrace(frames, 24);
@@ -57,19 +59,19 @@ bool is_excused() {
   return false;
 }
 
-// With TILEWRIGHT_SHOW_FAILURE: who asked in vain.
+// With TILEWRIGHT_SHOW_FAILURE, prints the stack of the failed request.
 void show() {
   void* frames[40];
   backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
 }
 
-// The same function of the C library.
+// Returns the same function of the C library.
 template <class F>
 F behind(const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
 }
 
-// `error`: what errno becomes. `excuses`: whether it matters who asks.
+// `error` is the value of errno. `excuses` tells whether the requester matters.
 bool fails(int error = ENOMEM, bool excuses = true) {
   if (!armed.load(std::memory_order_relaxed) || is_asking) return false;
   is_asking = true;
@@ -90,7 +92,7 @@ extern "C" {
 
 void failing_memory_arm(long first, int from_then_on) {
   void* frames[1];
-  (void)backtrace(frames, 1);  // the first time it opens libgcc
+  (void)backtrace(frames, 1);  // opens libgcc the first time
   first_failing = first, fails_from_then_on = from_then_on != 0;
   count = 0, has_failed = false;
   armed = true;
@@ -126,7 +128,7 @@ void* mmap64(void* address, std::size_t bytes, int protection, int flags, int fi
   return mmap(address, bytes, protection, flags, file, offset);
 }
 
-// Descriptors: a process has no more of them.
+// Simulates a process without free descriptors.
 int open(const char* path, int flags, ...) {
   va_list more;
   va_start(more, flags);

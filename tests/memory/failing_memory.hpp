@@ -5,13 +5,13 @@
 
 extern "C" {
 
-// From now on requests count from 1, and request `first` fails; with `from_then_on` all later ones as well.
-// 0 lets none fail and counts.
+// From now on requests count from 1, and request `first` fails; with `from_then_on` all later ones as well. 0
+// lets none fail and only counts.
 void failing_memory_arm(long first, int from_then_on);
-// Returns how many requests there were since.
+// Returns the number of requests since failing_memory_arm().
 long failing_memory_disarm();
-// Counts a request of the stand-in for a GPU's driver, and tells whether it fails.
+// Counts a request of the fake GPU's driver, and returns nonzero if it must fail.
 int failing_memory_refuses();
-// Whether one has failed since it was last armed.
+// Returns nonzero if a request has failed since it was last armed.
 int failing_memory_has_failed();
 }

@@ -1,10 +1,10 @@
 // Calls every door with its first, second, ... request for memory, a descriptor or a thread failing, once and
-// from then on, in children of fork, and says which ended their process, gave a wrong result or spoiled what
-// came after.
+// from then on, in children of fork, and reports those that ended their process, gave a wrong result or
+// spoiled later calls.
 //   PROGRAM [--doors PART] [--points MOST] [--list]
 // MOST points of each door are tried one by one, and then some further apart (default 30; 0: all);
-// MEMORY_POINTS of the environment says so as well, and goes before. TILEWRIGHT_SHOW_FAILURE=1 shows who
-// asked in vain; --only K names one point.
+// MEMORY_POINTS of the environment takes precedence. TILEWRIGHT_SHOW_FAILURE=1 prints the stacks of failed
+// requests; --only K selects one point.
 #include <execinfo.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ bool Output::is_old_or_right() const {
 
 namespace {
 
-// Of a point: as it should be, not so, or not reached by the call.
+// The verdict on a point: right, wrong, or not reached by the call.
 enum Verdict { fine = 10, unreached = 11, wrong = 12 };
 
 struct Asked {
@@ -71,7 +71,7 @@ void show_end(int number) {
   _exit(128 + number);
 }
 
-// What is wrong with a call that returned `status`; "" where nothing is.
+// Returns the error of a call that returned `status`, or "".
 std::string trouble(const Door& door, tilewright_status status) {
   const std::string message = door.message();
   if (status == TILEWRIGHT_OK) return are_right(door) ? "" : "the result is wrong, with status 0";
@@ -88,7 +88,7 @@ std::string trouble(const Door& door, tilewright_status status) {
   return "";
 }
 
-// One point of a door that was prepared.
+// Tries one point of a door that was prepared.
 int try_point(const Door& door, const Fault& fault) {
   for (const Output& output : door.outputs) output.reset();
   failing_memory_arm(fault.request, fault.from_then_on);
@@ -106,13 +106,13 @@ int try_point(const Door& door, const Fault& fault) {
   return fine;
 }
 
-// What a child and its parent know of the points of one door.
+// State of one door's points that a child and its parent share.
 struct Progress {
   long request = 1, points = 0, failures = 0;
   bool ended = false;
 };
 
-// The next point: the first ones one by one, then further apart.
+// Advances to the next point: the first ones one by one, then further apart.
 void advance(Progress& progress, int verdict, const Asked& asked) {
   constexpr long many = 30;
   ++progress.points;
@@ -121,9 +121,9 @@ void advance(Progress& progress, int verdict, const Asked& asked) {
   progress.request += asked.most > 0 && progress.points >= asked.most ? 1 + progress.request / 4 : 1;
 }
 
-// All points that are left, or one where each needs a process of its own.
+// Tries all remaining points, or one if each needs its own process.
 [[noreturn]] void run_child(const Door& door, bool from_then_on, const Asked& asked, Progress& progress) {
-  alarm(100);  // a child that hangs is one that fails
+  alarm(100);  // a child that hangs counts as failed
   if (std::getenv("TILEWRIGHT_SHOW_FAILURE") != nullptr)
     for (const int signal_number : {SIGABRT, SIGSEGV}) std::signal(signal_number, show_end);
   door.prepare();

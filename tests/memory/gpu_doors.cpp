@@ -1,5 +1,5 @@
-// Products and factors of host operands on GPUs, and of operands in device memory, beside the fake driver;
-// none where the library sees no GPU.
+// Products and factors of host operands on GPUs, and of operands in device memory, with the fake driver; no
+// doors if the library finds no GPU.
 #include <array>
 
 #include "batch.hpp"

@@ -63,7 +63,7 @@ Door interleaved(Session& session, const char* name, Batch& x, std::int64_t bloc
   });
 }
 
-// Groups of `each` problems; 0: a variable batch.
+// Calls groups of `each` problems; 0: a variable batch.
 Door grouped(Session& session, const char* name, Batch& x, std::int64_t each) {
   return door(session, name, x, [&session, &x, each] {
     std::array<tilewright_op, 64> op{};
@@ -115,7 +115,7 @@ Door stacking(Session& session, Sum& s) {
           [&session] { return session.message(); }};
 }
 
-// D = A B into scratch, then C = 2 D B + beta C, element by element.
+// Computes D = A B into scratch, then C = 2 D B + beta C, element by element.
 Door chaining(Session& session, Batch& x, Batch& y) {
   const auto call = [&session, &x, &y] {
     tilewright_plan *first = nullptr, *second = nullptr;

@@ -1,4 +1,4 @@
-// A context that each child makes before anything fails, kept for its doors.
+// A context that each child makes before any fault, kept for its doors.
 #pragma once
 
 #include <cstdlib>

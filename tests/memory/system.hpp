@@ -1,4 +1,4 @@
-// A system of equations and all that LU makes of it, by the textbook.
+// A system of equations and its LU results, computed by the textbook.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct System {
     const auto N = std::size_t(n);
     a.resize(N * N), x.resize(N), b.assign(N, 0);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = double(i * 37 % 101) / 50 - 1;
-    for (std::size_t i = 0; i < N; ++i) a[i * N + (i + 1) % N] += 4;  // rows are exchanged
+    for (std::size_t i = 0; i < N; ++i) a[i * N + (i + 1) % N] += 4;  // so that rows are exchanged
     for (std::size_t i = 0; i < N; ++i) x[i] = double(i + 1);
     for (std::size_t j = 0; j < N; ++j)
       for (std::size_t i = 0; i < N; ++i) b[i] += a[j * N + i] * x[j];
@@ -27,7 +27,7 @@ struct System {
   std::int64_t n;
   Values a, lu, inverse, x, b;
   std::vector<std::int64_t> pivots;
-  // What calls write; pivots as numbers.
+  // Outputs of the calls; pivots are stored as numbers.
   Values lu_at, pivots_at, x_at, info_at;
   std::vector<std::int64_t> pivots_written = std::vector<std::int64_t>(64 * 4);
   Output factors() { return {&lu_at, a, lu, 1e-10}; }

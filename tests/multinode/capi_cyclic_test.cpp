@@ -1,4 +1,4 @@
-// LU of columns that a team has through the C interface.
+// LU of columns distributed over a team, through the C interface.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ class CApiCyclic : public ::testing::Test {
   int64_t info = -1;
 };
 
-// A matrix that one member has whole: on a GPU, or a reason and nothing written where there is none.
+// One member has the whole matrix: it is factored on a GPU, or there is a reason and nothing is written.
 TEST_F(CApiCyclic, ATeamFactorsOnGpusOrSaysWhyNot) {
   tilewright_lu_team team = {1, 0, nullptr, nullptr};
   const auto factor = [&](int64_t nb, const tilewright_lu_team* who) {

@@ -1,5 +1,5 @@
-// LU of matrices whose columns several members have, each with a GPU: against the reference, and bad
-// arguments.
+// LU of matrices whose columns are distributed over several members, each with a GPU: against the reference,
+// and bad arguments.
 #include <fmt/format.h>
 
 #include <barrier>
@@ -21,7 +21,7 @@ using GpuCyclic = GpusTest;
 class Team {
  public:
   explicit Team(int members) : members_(members), turn_(members) {}
-  // One that takes no further part.
+  // Removes a member that takes no further part.
   void leave() { turn_.arrive_and_drop(); }
   LuTeam of(int own) {
     return {members_, own, [this, own](void* data, std::int64_t bytes, int owner) {

@@ -1,6 +1,6 @@
-// Distributed products over a fake cuBLASMp and NCCL: where the library is sought, which versions are taken,
-// what reaches it, what it computes where the grid is one process, and what is refused. Skipped on a real
-// GPU.
+// Distributed products with a fake cuBLASMp and NCCL: where the library is searched for, which versions are
+// accepted, the calls that it gets, its results on a grid of one process, and which arguments are refused.
+// Skipped on a real GPU.
 #include <dlfcn.h>
 
 #include <complex>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string fakes = TILEWRIGHT_TEST_DISTRIBUTED;
-// As NVIDIA's wheels lie: NCCL in one folder, cuBLASMp in another beside it.
+// Lays the libraries out like NVIDIA's wheels: NCCL in one folder, cuBLASMp in another beside it.
 const TempFolder& wheels() {
   static const TempFolder folder;
   return folder;
@@ -40,7 +40,7 @@ void* load_nccl() {
 struct UniqueId {
   char bytes[128];
 };
-// Of the fake NCCL, which does not wait for other ranks.
+// A communicator of the fake NCCL, which does not wait for other ranks.
 class Communicator {
  public:
   Communicator(int ranks, int rank) : library_(load_nccl()) {
@@ -58,7 +58,7 @@ class Communicator {
   void* handle_ = nullptr;
 };
 
-// The code and text of what a call throws.
+// The code and text of a thrown error.
 struct Thrown {
   ErrorCode code = ErrorCode::ok;
   std::string argument, text;
@@ -80,7 +80,7 @@ class OnFakeGpu : public GpuTest {
   }
 };
 
-// Goes before the others, which load what it does without.
+// Runs before the other tests, which load the libraries that this one must not find.
 using DistributedSearch = OnFakeGpu;
 TEST_F(DistributedSearch, LooksBesideTheNcclThatIsLoadedAndSaysWhatItTried) {
   if (is_loaded("libnccl.so.2")) GTEST_SKIP() << "another test was first";
@@ -161,7 +161,7 @@ T operand_at(const std::vector<T>& x, Op op, std::int64_t ld, std::int64_t i, st
   return value;
 }
 
-// C = 2 op(A) op(B) - 3 C of whole numbers, padding and all; "" where every element is right.
+// Checks C = 2 op(A) op(B) - 3 C for whole numbers, including padding; returns "" if every element is right.
 template <class T>
 std::string multiply_and_check(DistributedGemm& member, const Gpu& gpu, Op op_a, Op op_b) {
   const std::int64_t m = 5, n = 4, k = 3;
@@ -231,7 +231,7 @@ TEST_F(Distributed, RanksStandInTheGridByColumnsOrByRows) {
 
 TEST_F(Distributed, DescriptorsAreMadeOncePerShapeAndNotWithoutEnd) {
   const Communicator communicator(4, 3);
-  const Gpu gpu(0);  // that of rank 3
+  const Gpu gpu(0);  // the GPU of rank 3
   GpuBuffer memory(gpu, 3 << 20);
   DistributedGemm member(communicator.get(), {2, 2});
   const auto multiply = [&](std::int64_t n) {
@@ -248,7 +248,7 @@ TEST_F(Distributed, DescriptorsAreMadeOncePerShapeAndNotWithoutEnd) {
   EXPECT_GT(count("cublasMpMatrixDescriptorDestroy"), 60u);
 }
 
-// The library fills the workspaces that it is given, on the stream of each call.
+// The library fills its workspaces, on the stream of each call.
 TEST_F(Distributed, WorkspacesGrowAndServeSeveralStreams) {
   const Communicator communicator(1, 0);
   DistributedGemm member(communicator.get(), {});
@@ -290,7 +290,7 @@ TEST_F(Distributed, WhatNeedsNoProductDoesNotReachTheLibrary) {
   EXPECT_TRUE(std::isnan(run(2, 2, 0, 1)[0]));
   EXPECT_TRUE(std::isnan(run(2, 0, 1, 1)[0]));
   EXPECT_TRUE(std::isnan(run(0, 2, 1, 0)[0]));
-  // Scaled, without a look at A and B, which hold NaN.
+  // C is scaled without reading A and B, which hold NaN.
   const std::vector<double> values{1, 2, 77, 3, 4, 77}, scaled{0.5, 1, 77, 1.5, 2, 77};
   const std::vector<double> none(8, nan);
   a.write(none.data(), 64), b.write(none.data(), 64);
@@ -346,7 +346,7 @@ TEST_F(Distributed, OldReleasesAreCalledByTheirNamesAndSparedTheirFaults) {
     EXPECT_EQ(thrown.argument, "op_b");
     EXPECT_TRUE(contains(thrown.text, "grid of 2 rows")) << thrown.text;
   }
-  // What C held is cleared before such a release sees it, and left to a later one.
+  // C is cleared before such a release reads it, and is left to a later one.
   GpuBuffer x(*gpu_, 64), c(*gpu_, 64);
   for (const char* number : {"901", "1000"}) {
     const Variable version("TILEWRIGHT_FAKE_CUBLASMP_VERSION", number);
@@ -434,7 +434,7 @@ struct Call {
 };
 using Change = std::function<void(Call&)>;
 
-// Of rank 3 in a grid of 2 x 2, whose GPU is the first. C is 10 x 9, k is 8, in blocks of 4, 3 and 2.
+// Tests rank 3 in a grid of 2 x 2, whose GPU is the first. C is 10 x 9, k is 8, in blocks of 4, 3 and 2.
 TEST_F(Distributed, EachBadArgumentIsNamedAndNothingIsCalled) {
   const Communicator communicator(4, 3);
   DistributedGemm member(communicator.get(), {2, 2});

@@ -1,4 +1,4 @@
-// Which part of a block-cyclic matrix a process has, against going through its blocks one by one.
+// Compares the extent of a process's part of a block-cyclic matrix with a count of its blocks one by one.
 #include <gtest/gtest.h>
 
 #include "tilewright/multinode.hpp"

@@ -1,5 +1,5 @@
-// Lays out the operands of a case, fills them, and compares what a run left behind with the oracle. No
-// library code that computes products takes part.
+// Lays out the operands of a case, fills them, and compares the result of a run with the oracle. No library
+// code that computes products takes part.
 #include "support/batch.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ T draw(Random& random, Data data) {
   if constexpr (!std::is_same_v<T, Real>) return T(re, draw_real<Real>(random, data));
 }
 
-// A value that is neither 0 nor 1; exact ones keep few bits so that the sums stay exact.
+// Returns a value that is neither 0 nor 1; exact ones keep few bits so that the sums stay exact.
 template <class T>
 T draw_scalar(Random& random, Data data) {
   using Real = typename Widened<T>::Real;
@@ -159,7 +159,7 @@ void Batch<T>::fill_inputs() {
   for (const auto* operand : {&a_, &b_})
     for (std::int64_t p = 0; p < operand->stored_count(); ++p) {
       const bool own = operand->stored_count() == q.batch_count;
-      if (own && alpha(p) == T(0)) continue;  // the guard words stay: NaN that must not be read
+      if (own && alpha(p) == T(0)) continue;  // the guard words remain: NaN that must not be read
       for (std::int64_t j = 0; j < operand->cols(); ++j)
         for (std::int64_t i = 0; i < operand->rows(); ++i) operand->at(p, i, j) = draw<T>(random, case_.data);
     }
@@ -169,7 +169,7 @@ template <class T>
 void Batch<T>::fill_c() {
   Random random(case_.seed ^ 0x9e3779b97f4a7c15u);
   for (std::int64_t p = 0; p < c_.stored_count(); ++p) {
-    if (beta(p) == T(0)) continue;  // likewise
+    if (beta(p) == T(0)) continue;  // as above
     for (std::int64_t j = 0; j < c_.cols(); ++j)
       for (std::int64_t i = 0; i < c_.rows(); ++i) c_.at(p, i, j) = draw<T>(random, case_.data);
   }

@@ -1,5 +1,5 @@
-// A case and its operands: a GemmProblem laid out in guarded memory with known contents, what must come out,
-// and the check of everything that was and was not to be written. It runs nothing.
+// A case and its operands: a GemmProblem laid out in guarded memory with known contents, the expected result,
+// and the check of all memory that was and was not to be written. It runs nothing.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace tilewright::testing {
 // random: uniform in [-1, 1), compared within the oracle's bound.
 enum class Data : std::uint8_t { exact, random };
 
-// Where the value of alpha or beta comes from. The problem's Scalar class must agree: per_problem is general.
+// The source of the values of alpha or beta. The problem's Scalar class must agree: per_problem is general.
 // mixed_zero is per_problem with zeros among the values.
 enum class ScalarSource : std::uint8_t { uniform, per_problem, mixed_zero };
 
@@ -30,8 +30,8 @@ struct Case {
 };
 std::string to_string(const Case& c);
 
-// One operand in memory: where element (i, j) of problem p lies. Pointer batches get guard pages around each
-// matrix.
+// One operand in memory, with the place of element (i, j) of problem p. Pointer batches get guard pages
+// around each matrix.
 template <class T>
 class Operand {
  public:
@@ -52,16 +52,16 @@ class Operand {
   bool interleaved() const { return layout_ == Layout::interleaved || layout_ == Layout::block_interleaved; }
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
-  // Problems that have memory of their own: 1 when broadcast.
+  // Returns the number of problems that have memory of their own: 1 if broadcast.
   std::int64_t stored_count() const { return stored_count_; }
-  // stored_count and the unused slots of the last interleaved block.
+  // Returns stored_count plus the unused slots of the last interleaved block.
   std::int64_t slot_count() const {
     return interleaved() ? (stored_count_ + block_ - 1) / block_ * block_ : stored_count_;
   }
 
  private:
   std::int64_t extent() const;
-  // Of a strided batch, from the first matrix to the p-th.
+  // For a strided batch, returns the distance from the first matrix to the p-th.
   std::int64_t distance(std::int64_t p) const;
 
   Layout layout_;
@@ -84,21 +84,21 @@ class Batch {
   const Operand<T>& c() const { return c_; }
   T alpha(std::int64_t p) const { return alpha_[case_.alpha == ScalarSource::uniform ? 0 : p]; }
   T beta(std::int64_t p) const { return beta_[case_.beta == ScalarSource::uniform ? 0 : p]; }
-  // Null unless per problem; otherwise it ends at an inaccessible page.
+  // Returns null unless values are per problem; otherwise the array ends at an inaccessible page.
   const T* alphas() const { return case_.alpha == ScalarSource::uniform ? nullptr : alpha_; }
   const T* betas() const { return case_.beta == ScalarSource::uniform ? nullptr : beta_; }
 
   GemmSmallCpuArguments kernel_args(const GemmSmallCpuKernel& kernel) const;
   Operands operands() const;
 
-  // C as it was before the first run.
+  // Restores C to its contents before the first run.
   void reset();
-  // Empty when C is right and nothing else has changed; else one line on the worst element or the first stray
-  // byte. Leaves C reset.
+  // Returns "" if C is right and nothing else has changed; otherwise one line on the worst element or the
+  // first stray byte. Leaves C reset.
   std::string check();
-  // The bytes of C's matrices in order, for comparing two runs.
+  // Returns the bytes of C's matrices in order, to compare two runs.
   std::vector<std::byte> snapshot() const;
-  // Which operand an address lies in or next to; empty when none.
+  // Returns the operand that an address lies in or next to; empty if none.
   std::string locate(const void* address) const;
 
  private:

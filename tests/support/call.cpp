@@ -1,5 +1,4 @@
-// Turns guarded operands into the views of the public API. Every layout has one function here and no other
-// place.
+// Turns guarded operands into the views of the public API. Each layout has one function, in this file alone.
 #include "support/call.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +77,7 @@ void run_groups(Context& context, const std::vector<Batch<T>>& batches, const Ge
   gemm_grouped<T>(context, std::span<const GemmGroup<T>>(groups), options);
 }
 
-// The shapes take turns, so that neighbours differ.
+// The shapes alternate, so that neighbours differ.
 template <class T>
 void run_items(Context& context, const std::vector<Batch<T>>& batches, const GemmOptions& options) {
   std::vector<GemmItem<T>> items;

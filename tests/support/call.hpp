@@ -1,4 +1,4 @@
-// One call of the public API on guarded operands: which function, what cases, which options; made, run and
+// One call of the public API on guarded operands: the function, the cases and the options; made, run and
 // checked. Grouped and variable batches are several pointer cases in one call.
 #pragma once
 
@@ -11,19 +11,20 @@
 namespace tilewright::testing {
 
 struct Call {
-  Layout layout = Layout::strided;  // the function that is called
+  Layout layout = Layout::strided;  // selects the function to call
   std::vector<Case> parts;  // one; grouped: one per group; variable: one per shape, all with layout pointer
   GemmOptions options;
-  bool prepared = false;  // prepare() comes first, so that calls find what they would else earn by repetition
+  // prepare() is called first, so that calls find kernels that they would otherwise get only by repetition
+  bool prepared = false;
   bool through_plan = false;  // plan(...).run(...) instead of the function; not for grouped and variable
 };
 std::string to_string(const Call& call);
 
-// The call that the choices describe. Grouped and variable ones get the shape, two permutations of its
+// Makes the call that the choices describe. Grouped and variable ones get the shape, two permutations of its
 // lengths with other ops, and an empty shape.
 Call make_call(const Choices& choices);
 
-// Runs the call; empty when everything came out right, else what did not. Faults and exceptions are results
+// Runs the call; returns "" if everything is right, otherwise the error. Faults and exceptions are results
 // too.
 std::string run_and_check(Context& context, const Call& call);
 

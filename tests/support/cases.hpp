@@ -1,5 +1,5 @@
-// The one list of problems: the sizes, types, operations and layouts that tests and benches go through. It
-// says which problems matter and nothing about how they are run, checked or timed.
+// The one list of problems: the sizes, types, operations and layouts that tests and benches use. It does not
+// define how they are run, checked or timed.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Size {
 
 constexpr Size square(std::int64_t n) { return {n, n, n}; }
 
-// The sizes that the small CPU kernels are judged by, smallest first.
+// The sizes by which the small CPU kernels are judged, smallest first.
 inline std::vector<Size> acceptance_squares() {
   std::vector<Size> sizes;
   for (std::int64_t n = 2; n <= 16; ++n) sizes.push_back(square(n));
@@ -39,7 +39,7 @@ inline std::vector<Size> acceptance_sizes() {
 // Lengths around every vector width and register block: empty, one, just below, at and just above.
 inline constexpr std::array<std::int64_t, 15> edge_lengths{0,  1,  2,  3,  5,  7,  8, 9,
                                                            15, 16, 17, 31, 33, 63, 64};
-// Lengths that the small kernels do not take.
+// Lengths that the small kernels do not support.
 inline constexpr std::array<std::int64_t, 4> large_lengths{65, 97, 128, 131};
 // Numbers of problems: none, one, around a pair, and enough to fill blocks and share among threads.
 inline constexpr std::array<std::int64_t, 6> batch_counts{0, 1, 2, 3, 7, 65};

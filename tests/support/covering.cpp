@@ -1,6 +1,6 @@
 // Greedy construction of pairwise covering designs: each row starts from a pair not yet met and takes, factor
-// by factor, the level that meets most new ones (after Cohen et al. 1997, AETG). It aims at short, not at
-// shortest.
+// by factor, the level that meets most new ones (after Cohen et al. 1997, AETG). The result is short, but not
+// the shortest.
 #include "support/covering.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Pairs {
   bool met(int f, int x, int g, int y) const { return met_[index(f, x, g, y)]; }
   void meet(int f, int x, int g, int y) { met_[index(f, x, g, y)] = met_[index(g, y, f, x)] = true; }
 
-  // The next pair that has not been met, walking on from the last one found.
+  // Finds the next pair that has not been met, continuing from the last one found.
   bool next_open(int& f, int& x, int& g, int& y) {
     const int factors = static_cast<int>(level_counts_.size());
     for (; f_ < factors; ++f_, g_ = 0)

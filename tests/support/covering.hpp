@@ -7,8 +7,8 @@
 
 namespace tilewright::testing {
 
-// Rows of level indices, one per factor, that together hold every pair of levels of any two factors.
-// Deterministic.
+// Rows of level indices, one per factor, that together hold every pair of levels of any two factors. The
+// result is deterministic.
 std::vector<std::vector<int>> covering_rows(const std::vector<int>& level_counts, std::uint64_t seed = 1);
 
 }  // namespace tilewright::testing

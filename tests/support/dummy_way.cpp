@@ -1,4 +1,4 @@
-// What a new way takes: a runner, when it declines, and what it offers.
+// The parts of a new candidate: a runner, its reasons to decline, and its offers.
 #include "support/dummy_way.hpp"
 
 #include "gemm/run/host.hpp"
@@ -25,7 +25,7 @@ std::string dummy_declines(const PlanRequest& r) {
   return r.problem.m == 71 ? "it does not like 71 rows" : why_not_on_host(r);
 }
 
-// Nanoseconds from `first` on, of which only the last can be had.
+// Offers nanoseconds from `first` on, of which only the last can be built.
 GemmOffers dummy_offers(const PlanRequest& r, int first, int last) {
   return [&r, next = first, last]() mutable -> std::optional<GemmOffer> {
     if (next > last) return std::nullopt;

@@ -1,11 +1,12 @@
-// Ways to compute a multiplication that only tests have in their lists.
+// Candidates for a multiplication that only tests have in their lists.
 #pragma once
 
 #include "gemm/candidate.hpp"
 
 namespace tilewright::testing {
 
-// They multiply by the reference, and say that they take 30, 20 and 25 ns; the last boasts of 10 to 24 first.
+// They multiply by the reference, and predict 30, 20 and 25 ns; the last first offers 10 to 24 ns, which
+// cannot be built.
 extern const GemmCandidate slow_way, quick_way, boastful_way;
 
 }  // namespace tilewright::testing

@@ -1,5 +1,5 @@
-// Problems without a product to form: every layout and kind of sum with every size, count and factor 0 in
-// turn, and their operands. What is left of them is C = beta C, where C has elements.
+// Problems without a product to form: every layout and kind of sum with every size, count and factor 0, one
+// at a time, and their operands. Their result is C = beta C, if C has elements.
 #pragma once
 
 #include <complex>
@@ -10,12 +10,12 @@
 
 namespace tilewright::testing {
 
-// All beta classes, or beta general alone.
+// Returns problems for all beta classes, or for beta general alone.
 inline std::vector<GemmProblem> empty_problems(DType dtype, Location location) {
   struct Kind {
     const char* family;
-    const char* rest;     // behind the sizes
-    const char* nothing;  // likewise, of a batch without a problem; null where there is no batch
+    const char* rest;     // the text after the sizes
+    const char* nothing;  // the same for a batch without a problem; null if the layout is not a batch
   };
   constexpr Kind kinds[] = {
       {"gemm", "", nullptr},
@@ -50,7 +50,7 @@ inline std::vector<GemmProblem> empty_problems(DType dtype, Location location) {
   return all;
 }
 
-// Elements of C that lie in memory: all of them are of some C.
+// Returns the number of elements of C in memory: all of them belong to some C.
 inline std::int64_t elements_of_c(const GemmProblem& p) { return p.m * p.n * count_of_c(p); }
 
 template <class T>
@@ -58,7 +58,7 @@ T value_of(Scalar kind, T general) {
   return kind == Scalar::general ? general : T(kind == Scalar::one);
 }
 
-// The operands in host memory, or in what `upload` returns the address of: upload(data, bytes).
+// The operands in host memory, or at the addresses that upload(data, bytes) returns.
 template <class T>
 struct EmptyOperands {
   explicit EmptyOperands(const GemmProblem& p)
@@ -66,9 +66,9 @@ struct EmptyOperands {
 
   T alpha() const { return value_of(problem.alpha, T(0)); }
   T beta() const { return value_of(problem.beta, T(3)); }
-  // What C holds afterwards.
+  // Returns the contents of C after the call.
   std::vector<T> expected() const { return std::vector<T>(c.size(), beta() * T(2)); }
-  // Where products are named by addresses: those of A or B, and of the C that begins at `base`.
+  // For products given by addresses: those of A or B, and of the C that begins at `base`.
   std::vector<const T*> addresses_of_read(const T* base) const {
     return std::vector<const T*>(std::size_t(problem.batch_count), base);
   }
@@ -85,7 +85,7 @@ struct EmptyOperands {
 
   GemmProblem problem;
   std::vector<T> c;
-  std::vector<T> read;  // A and B: not a number, wherever it is read
+  std::vector<T> read;  // A and B, NaN everywhere
 };
 
 }  // namespace tilewright::testing

@@ -1,5 +1,5 @@
-// Collects what went wrong in a test of thousands of cases and reports the first few in full and the number
-// of all.
+// Collects the failures of a test of thousands of cases and reports the first few in full and the number of
+// all.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,14 +25,14 @@ class Failures {
     ++count_;
     if (shown_.size() < shown_limit) shown_.push_back(what);
   }
-  // An empty text is a pass.
+  // An empty text means a pass.
   void note(const std::string& what, const std::string& wrong) {
     if (wrong.empty())
       passed();
     else
       failed(what + "\n    " + wrong);
   }
-  // For a case made of many: count each quietly, then show one text for all.
+  // Counts each part of a case quietly; the caller then shows one text for all.
   void note_quietly(bool right) {
     ++case_count_;
     if (!right) ++count_;

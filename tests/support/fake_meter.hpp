@@ -1,4 +1,4 @@
-// An energy meter that counts what its test tells it to.
+// An energy meter whose counter the test sets.
 #pragma once
 
 #include "device/energy_meter.hpp"

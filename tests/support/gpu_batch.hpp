@@ -1,5 +1,5 @@
-// A batch in device memory with known contents: guard bytes around every operand, NaN wherever nothing may be
-// read, and the check of every byte against the CPU reference. It runs nothing itself.
+// A batch in device memory with known contents: guard bytes around every operand, NaN in memory that must not
+// be read, and the check of every byte against the CPU reference. It runs nothing itself.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@
 
 namespace tilewright::testing {
 
-// What a problem does not say. The data are multiples of 1/4, whose sums are exact in every type and compared
-// with ==; `uniform` ones are compared within the rounding of k + 4 operations.
+// Data choices that a problem does not contain. The data are multiples of 1/4, whose sums are exact in every
+// type and compared with ==; `uniform` ones are compared within the rounding of k + 4 operations.
 struct GpuDraw {
-  double alpha = 1, beta = 0;  // of the problem's classes
+  double alpha = 1, beta = 0;  // in the problem's classes
   std::int64_t offset = 0;     // elements by which every operand misses the alignment of an allocation
   std::uint64_t seed = 1;
   bool uniform = false;
 };
 
-// A value that is in the class: general ones are neither 0 nor 1.
+// Returns a value of the class: general ones are neither 0 nor 1.
 inline double value_of(Scalar kind) { return kind == Scalar::zero ? 0 : kind == Scalar::one ? 1 : -0.75; }
 
 template <class T>
@@ -44,7 +44,7 @@ class GpuOperand {
         host_(element_count(), nan()),
         lead_bytes_(guard_bytes + std::size_t(offset) * sizeof(T)),
         device_(gpu, lead_bytes_ + host_.size() * sizeof(T) + guard_bytes) {
-    // Backwards, so that nobody may count on the order.
+    // In reverse order, so that no kernel can rely on the order.
     std::vector<T*> addresses;
     for (std::int64_t q = 0; is_pointer_ && q < problems_; ++q)
       addresses.push_back(device() + index(q, 0, 0));
@@ -66,8 +66,8 @@ class GpuOperand {
     if (!host_.empty()) std::memcpy(all.data() + lead_bytes_, host_.data(), host_.size() * sizeof(T));
     device_.write(all.data(), all.size());
   }
-  // "" when the device holds these elements and whole guards; elements that differ in a byte are asked about.
-  // Unused slots of the last block may hold anything.
+  // Returns "" if the device holds these elements and whole guards; calls `same` for elements that differ in
+  // a byte. Unused slots of the last block may hold anything.
   template <class Same>
   std::string compare(const std::vector<T>& wanted, Same&& same) const {
     std::vector<std::byte> all(device_.bytes());
@@ -91,7 +91,7 @@ class GpuOperand {
   std::vector<T>& host() { return host_; }
   T* device() const { return device_.template as<T>(lead_bytes_); }
   T** device_pointers() const { return addresses_ ? addresses_->template as<T*>() : nullptr; }
-  // The addresses of the matrices inside another copy of host().
+  // Returns the addresses of the matrices inside another copy of host().
   std::vector<T*> pointers_into(std::vector<T>& copy) const {
     std::vector<T*> pointers;
     for (std::int64_t q = 0; is_pointer_ && q < problems_; ++q)
@@ -103,7 +103,7 @@ class GpuOperand {
   static constexpr std::size_t guard_bytes = 256;
   static constexpr std::byte guard{0xA5};
 
-  // Of a pointer batch each matrix begins at 16 bytes and three pieces of 16 are left between two.
+  // In a pointer batch each matrix begins at a multiple of 16 bytes, with three pieces of 16 between two.
   std::int64_t pointer_step() const {
     const std::int64_t piece = std::max<std::int64_t>(1, 16 / std::int64_t(sizeof(T)));
     return (layout_.ld * layout_.cols / piece + 4) * piece;
@@ -148,7 +148,7 @@ class GpuBatch {
         b_(gpu, problem, layout_b(problem), draw.offset),
         c_(gpu, problem, layout_c(problem), draw.offset) {
     if constexpr (is_complex(dtype_of<T>)) {
-      // An imaginary part tells a conjugate from its original also here.
+      // An imaginary part distinguishes a conjugate from its original here, too.
       if (problem.alpha == Scalar::general && draw.alpha != 0) alpha_ += T(0, 0.25);
       if (problem.beta == Scalar::general && draw.beta != 0) beta_ += T(0, 0.5);
     }
@@ -157,7 +157,7 @@ class GpuBatch {
       a_.each([&](T& x) { x = value(random); });
       b_.each([&](T& x) { x = value(random); });
     }
-    for (T& x : c_.host()) x = value(random);  // gaps too: what is written there shows
+    for (T& x : c_.host()) x = value(random);  // gaps too, so that the check finds writes there
     if (beta_ == T(0)) c_.each([](T& x) { x = GpuOperand<T>::nan(); });
     for (GpuOperand<T>* x : {&a_, &b_, &c_}) x->upload();
     expect();
@@ -168,7 +168,7 @@ class GpuBatch {
   T* a() const { return a_.device(); }
   T* b() const { return b_.device(); }
   T* c() const { return c_.device(); }
-  // What a plan is run with, whatever the layout.
+  // Runs a plan, whatever the layout.
   void run(const GemmPlan& made, void* stream = nullptr) const {
     if (problem_.layout == Layout::pointer)
       made.run<T>(alpha_, a_.device_pointers(), b_.device_pointers(), beta_, c_.device_pointers(), stream);
@@ -188,9 +188,9 @@ class GpuBatch {
                    {problem_.stride_c, problem_.outer_c, problem_.outermost_c});
   }
 
-  // Puts the first contents of C back.
+  // Restores the first contents of C.
   void reset() { c_.upload(); }
-  // "" when C is right and nothing else has changed. The device must have finished.
+  // Returns "" if C is right and nothing else has changed. The device must have finished.
   std::string check() const {
     if (auto wrong = a_.unchanged(); !wrong.empty()) return "A: " + wrong;
     if (auto wrong = b_.unchanged(); !wrong.empty()) return "B: " + wrong;
@@ -199,7 +199,7 @@ class GpuBatch {
     });
     return wrong.empty() ? "" : "C: " + wrong;
   }
-  // The same when nothing was to run.
+  // The same if nothing was to run.
   std::string check_untouched() const { return c_.unchanged(); }
 
  private:
@@ -248,7 +248,8 @@ class GpuBatch {
       gemm_reference(p, {a_.host().data(), b_.host().data(), expected_.data(), &alpha_, &beta_});
     if (draw_.uniform) find_bounds(p);
   }
-  // (k + 4) eps (|alpha| |A| |B| + |beta C|), doubled for complex, and as much again for the reference's own.
+  // The bound is (k + 4) eps (|alpha| |A| |B| + |beta C|), doubled for complex, and as much again for the
+  // reference's own error.
   void find_bounds(const GemmProblem& p) {
     const Real most = is_complex(dtype_of<T>) ? Real(0.5) : Real(0.25);
     const Real factor =

@@ -1,5 +1,5 @@
-// Every kind of call that the library takes for operands on a GPU, each as something that can be run, put
-// back and checked: for promises that hold whatever the kind.
+// Every kind of call that the library supports for operands on a GPU, each of which can be run, reset and
+// checked: for promises that hold for every kind.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ namespace tilewright::testing {
 struct GpuCall {
   std::string name;
   std::function<void(Context&, const GemmOptions&)> run;
-  std::function<void()> reset;         // C as it was
-  std::function<std::string()> check;  // "" when C is right; the device must have finished
+  std::function<void()> reset;         // restores C
+  std::function<std::string()> check;  // "" if C is right; the device must have finished
   std::function<std::string()> check_untouched;
 };
 
-// Consecutive items of one shape each as groups.
+// Makes groups of consecutive items of one shape each.
 template <class T>
 std::vector<GemmGroup<T, Location::device>> groups_of(GpuItems<T>& items,
                                                       const std::vector<std::int64_t>& counts) {
@@ -38,7 +38,7 @@ std::vector<GemmGroup<T, Location::device>> groups_of(GpuItems<T>& items,
   return groups;
 }
 
-// A strided, interleaved or single batch, or one matrix too large for the kernels of small ones.
+// Makes a strided, interleaved or single batch, or one matrix too large for the kernels of small ones.
 inline GpuCall call_of_batch(const Gpu& gpu, const std::string& text) {
   const GemmProblem p = packed(parse_problem(text + ":location=device"));
   const auto batch =
@@ -62,7 +62,7 @@ inline GpuCall call_of_batch(const Gpu& gpu, const std::string& text) {
           [batch] { return batch->check_untouched(); }};
 }
 
-// Items of 5 x 4 x 6, the second half of them of 3 x 9 x 5.
+// Makes items of 5 x 4 x 6, the second half of them of 3 x 9 x 5.
 inline std::shared_ptr<GpuItems<double>> two_shapes(const Gpu& gpu, bool alpha_varies, bool beta_varies) {
   std::vector<Item<double>> all;
   for (int q = 0; q < 40; ++q) {
@@ -83,7 +83,7 @@ GpuCall call_of_items(const std::string& name, std::shared_ptr<GpuItems<double>>
           [items] { return items->check_untouched(); }};
 }
 
-// The first shape's items as a batch of pointers, where `count` of all are given.
+// Runs the first shape's items, the first `count` of all, as a pointer batch.
 inline void run_pointers(GpuItems<double>& items, std::int64_t count, bool alpha_varies, bool beta_varies,
                          Context& context, const GemmOptions& options) {
   using Scalar = BatchScalar<double, Location::device>;

@@ -1,5 +1,5 @@
-// The start of every test that needs a GPU: skips with the reason where there is none. TILEWRIGHT_GPU_DEVICE
-// names another device than the first.
+// The fixture of every test that needs a GPU: skips with the reason if there is none. TILEWRIGHT_GPU_DEVICE
+// selects another device than the first.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 namespace tilewright::testing {
 
-// Kernels that the tests of one program compile are kept for it alone, unless the caller names a folder.
+// Caches the kernels that the tests of one program compile for it alone, unless the caller names a folder.
 inline void keep_kernels_apart() {
   static const TempFolder folder;
   setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 0);
@@ -28,7 +28,7 @@ inline std::int64_t number_from(const char* variable, std::int64_t fallback) {
   return text == nullptr ? fallback : std::strtoll(text, nullptr, 10);
 }
 
-// A variable of the environment for one scope, which the fake compiler and driver look at.
+// Sets a variable of the environment for one scope, which the fake compiler and driver read.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -40,14 +40,14 @@ class Variable {
   const char* name_;
 };
 
-// A function of the fake driver by its name there; null where the driver is a real one.
+// Returns a function of the fake driver by its name there; null with a real driver.
 template <class F>
 F ask_fake(const char* name) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   return library == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library, name));
 }
 
-// Of the fake driver; null where the driver is a real one.
+// Returns the fake driver's counter; null with a real driver.
 inline auto fake_counter() { return ask_fake<long long (*)(const char*)>("fake_cuda_count"); }
 inline bool is_fake() { return fake_counter() != nullptr; }
 inline long long fake_count(const char* name) { return fake_counter()(name); }
@@ -63,7 +63,7 @@ class GpuTest : public ::testing::Test {
     options_.device = device_;
   }
 
-  // Through the public call; "" when everything is right.
+  // Runs a batch through the public call; returns "" if everything is right.
   template <class T>
   std::string call(Context& context, const GemmProblem& p, const GpuDraw& draw, void* stream = nullptr) {
     GpuBatch<T> batch(*gpu_, p, draw);
@@ -80,7 +80,7 @@ class GpuTest : public ::testing::Test {
   GemmOptions options_;
 };
 
-// Of calls that may use several.
+// Fixture of calls that may use several GPUs.
 class GpusTest : public GpuTest {
  protected:
   void SetUp() override {

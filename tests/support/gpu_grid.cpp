@@ -1,4 +1,4 @@
-// The rows of covering designs and of full products.
+// Makes the rows of covering designs and of full products.
 #include "support/gpu_grid.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ Rows rows_of_designs(const std::vector<int>& level_counts, std::uint64_t design_
   return rows;
 }
 
-// Every `of`th row of the full product from number `first` on; the last factor's level changes first.
+// Returns every `of`th row of the full product from number `first` on; the last factor's level changes first.
 Rows rows_of_product(const std::vector<int>& level_counts, std::size_t first, std::size_t of) {
   Rows rows;
   std::vector<int> row(level_counts.size(), 0);

@@ -1,5 +1,5 @@
-// Problems of different sizes in device memory, each with matrices of its own somewhere in three buffers:
-// what grouped and variable batches and values per problem are tested with. Guards, NaN and exact data as in
+// Problems of different sizes in device memory, each with matrices of its own somewhere in three buffers, for
+// tests of grouped and variable batches and values per problem. Guards, NaN and exact data are those of
 // gpu_batch.hpp.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace tilewright::testing {
 
 enum class ItemFault { none, null_a, null_b, null_c, negative_m, large_n, small_ldb };
 
-// Minus the BLAS number of what is wrong with it.
+// Returns minus the BLAS number of the invalid argument.
 inline int code_of(ItemFault fault) {
   const std::map<ItemFault, int> codes = {{ItemFault::none, 0},        {ItemFault::null_a, -7},
                                           {ItemFault::null_b, -9},     {ItemFault::null_c, -12},
@@ -30,7 +30,7 @@ template <class T>
 struct Item {
   Op op_a = Op::none, op_b = Op::none;
   std::int64_t m = 1, n = 1, k = 1;
-  std::int64_t gap = 0;  // of all leading dimensions
+  std::int64_t gap = 0;  // added to all leading dimensions
   T alpha = T(1), beta = T(0);
   ItemFault fault = ItemFault::none;
 };
@@ -47,7 +47,7 @@ class GpuItems {
 
   std::int64_t count() const { return std::int64_t(items_.size()); }
   const Item<T>& item(std::int64_t q) const { return items_[std::size_t(q)]; }
-  // Addresses on the device, of problem `first` on.
+  // Return addresses on the device, from problem `first` on.
   const T* const* a(std::int64_t first = 0) { return pointers(0) + first; }
   const T* const* b(std::int64_t first = 0) { return pointers(1) + first; }
   T* const* c(std::int64_t first = 0) { return pointers(2) + first; }
@@ -64,9 +64,9 @@ class GpuItems {
         sizes(4, [](const Stored& s) { return s.ld[1]; }), sizes(5, [](const Stored& s) { return s.ld[2]; })};
   }
 
-  // Puts the first contents of C back.
+  // Restores the first contents of C.
   void reset() { buffers_[2]->write(host_[2].data(), host_[2].size() * sizeof(T)); }
-  // "" when C is right where problems are good and nothing else has changed. The device must have finished.
+  // Returns "" if C is right for valid problems and nothing else has changed. The device must have finished.
   std::string check() const { return compare(expected_); }
   std::string check_untouched() const { return compare(host_[2]); }
 
@@ -74,7 +74,7 @@ class GpuItems {
   struct Stored {
     std::int64_t m, n, k;
     std::int64_t ld[3];
-    std::int64_t at[3];  // of the first element
+    std::int64_t at[3];  // offsets of the first elements
   };
   static constexpr std::int64_t guard = 16;
 
@@ -89,7 +89,7 @@ class GpuItems {
     }
   }
 
-  // A and B are NaN where alpha is zero, C where beta is.
+  // A and B are NaN if alpha is zero, and C if beta is.
   void add(const Item<T>& x) {
     const bool tall_a = x.op_a == Op::none, tall_b = x.op_b == Op::none;
     const std::int64_t rows[] = {tall_a ? x.m : x.k, tall_b ? x.k : x.n, x.m};
@@ -196,7 +196,7 @@ class GpuItems {
   const T *alphas_ = nullptr, *betas_ = nullptr;
 };
 
-// Codes in device memory, set to what nobody would report.
+// Codes in device memory, set to a value that no call reports.
 class GpuCodes {
  public:
   GpuCodes(const Gpu& gpu, std::int64_t count)

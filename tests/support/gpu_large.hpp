@@ -1,5 +1,5 @@
-// What tests of large GEMM on a GPU have in common: a product that needs every part of a kernel, run once and
-// held against the CPU reference.
+// Shared by tests of large GEMM on a GPU: a product that needs every part of a kernel, run once and compared
+// with the CPU reference.
 #pragma once
 
 #include "core/dispatch.hpp"

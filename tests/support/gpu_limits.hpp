@@ -1,4 +1,4 @@
-// GPUs that are not there, for what the host decides from a device's limits.
+// Fictional GPUs, for decisions of the host that depend on a device's limits.
 #pragma once
 
 #include "device/gpu/gpu.hpp"

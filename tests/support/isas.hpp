@@ -10,7 +10,7 @@ namespace tilewright::testing {
 
 std::vector<Isa> runnable_isas();
 
-// The name for a parameterised test, e.g. from INSTANTIATE_TEST_SUITE_P over runnable_isas().
+// Returns the name for a parameterised test, e.g. from INSTANTIATE_TEST_SUITE_P over runnable_isas().
 template <class Info>
 std::string isa_name(const Info& info) {
   return to_string(info.param);

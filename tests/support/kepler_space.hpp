@@ -1,6 +1,6 @@
-// The space of Anzt et al. 2015 (Fig. 3 and section 2.3.2), all 15 axes of it, with the limits of the Kepler
-// GPU that it was made for: a declared space large enough to tell whether walks pass over what cannot
-// survive. No kernel belongs to it.
+// The space of Anzt et al. 2015 (Fig. 3 and section 2.3.2), all 15 axes of it, with the limits of its Kepler
+// GPU: a declared space large enough to test whether walks skip points that cannot survive. No kernel belongs
+// to it.
 #pragma once
 
 #include "kernel/space.hpp"
@@ -10,7 +10,7 @@ namespace tilewright {
 struct KeplerConfig {
   int dim_m = 0, dim_n = 0;                                // threads of a block
   int blk_m = 0, blk_n = 0, blk_k = 0;                     // tile of C, and the depth of its stripes
-  int blk_m_a = 0, blk_k_a = 0, blk_k_b = 0, blk_n_b = 0;  // how the threads are arranged to read A and B
+  int blk_m_a = 0, blk_k_a = 0, blk_k_b = 0, blk_n_b = 0;  // shapes of the threads that read A and B
   bool simd = false, texture_a = false, texture_b = false, interleaved = false;
   bool eight_byte_banks = false, prefer_l1 = false;
 };
@@ -22,7 +22,7 @@ struct KeplerLimits {
 
 namespace kepler {
 
-// Compute capability 3.5, double precision.
+// Limits of compute capability 3.5, in double precision.
 constexpr int thread_limit = 1024, warp = 32, register_limit = 65536, registers_per_thread = 255;
 constexpr int shared_bytes = 48 * 1024, element_bytes = 8, element_registers = 2, least_threads = 512;
 constexpr int binary_axes = 6;
@@ -70,7 +70,8 @@ inline Space<C> axes(const KeplerLimits& limits) {
   return space;
 }
 
-// Each names the axes it reads, so the order below is the paper's and the order of checking is the walk's.
+// Each constraint names the axes that it reads, so the order below is the paper's and the order of checking
+// is the walk's.
 inline Space<C> stencil(const KeplerLimits& limits) {
   Space<C> space = axes(limits);
   space
@@ -122,8 +123,8 @@ inline Space<C> stencil(const KeplerLimits& limits) {
   return space;
 }
 
-// Points without constraints. m and n are independent, the depth is shared by A and B:
-// (sum over dim_m, blk_m of blk_m)^2 * (sum over blk_k of blk_k^2) * 2^6.
+// Returns the points without constraints. m and n are independent, the depth is shared by A and B: (sum over
+// dim_m, blk_m of blk_m)^2 * (sum over blk_k of blk_k^2) * 2^6.
 inline double raw_points(const KeplerLimits& limits) {
   double sides = 0, depths = 0;
   for (int dim = 16; dim <= limits.tile; dim += 16)

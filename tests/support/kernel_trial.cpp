@@ -1,5 +1,5 @@
-// Makes kernels and runs them under the fault trap and the register check. What is right is the oracle's to
-// say.
+// Makes kernels and runs them under the fault trap and the register check. The oracle decides which results
+// are right.
 #include "support/kernel_trial.hpp"
 
 #include <fmt/format.h>

@@ -15,19 +15,19 @@ class KernelTrial {
  public:
   virtual ~KernelTrial() = default;
   virtual const GemmProblem& problem() const = 0;
-  // Makes the kernel and runs it on every batch; empty when all came out right, else the first thing that did
-  // not.
+  // Makes the kernel and runs it on every batch; returns "" if all results are right, otherwise the first
+  // error.
   virtual std::string run(const GemmSmallCpuConfig& config) = 0;
 };
 
 // The batches have 1, 2, 3 and 17 problems (interleaved: the choices' count) with guard pages at either end.
 std::unique_ptr<KernelTrial> make_kernel_trial(const Choices& choices);
 
-// At most `limit` configs of the space: the default one, then others drawn evenly.
+// Returns at most `limit` configs of the space: the default one, then others drawn evenly.
 std::vector<GemmSmallCpuConfig> sample_configs(const GemmProblem& problem, Isa isa, std::size_t limit,
                                                std::uint64_t seed);
 
-// Kernels are never called with a zero among general alphas and betas: that is the caller's business.
+// Kernels are never called with a zero among general alphas and betas: the caller handles those.
 inline constexpr std::array kernel_alphas{ScalarChoice::one, ScalarChoice::general,
                                           ScalarChoice::per_problem};
 inline constexpr std::array kernel_betas{ScalarChoice::zero, ScalarChoice::one, ScalarChoice::general,

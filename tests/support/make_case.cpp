@@ -1,4 +1,4 @@
-// Fills in what a GemmProblem needs from the choices; decides nothing itself.
+// Derives a GemmProblem's fields from the choices; makes no choices itself.
 #include "support/make_case.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ ScalarSource scalar_source(ScalarChoice choice) {
                                               : ScalarSource::uniform;
 }
 
-// The larger matrices hold at least so many bands: batches of up to this count have one leading dimension,
+// The larger matrices hold at least this many bands: batches of up to this count have one leading dimension,
 // and so one kernel.
 constexpr std::int64_t band_count = 17;
 
@@ -33,7 +33,7 @@ void make_row_bands(GemmProblem& q, std::int64_t padding) {
   band(q.m, q.stride_c, q.ldc);
 }
 
-// A level's parts lie one behind the other, `padding` elements apart, those of the first level in the order
+// A level's parts lie one after the other, `padding` elements apart, those of the first level in the order
 // within those of the next.
 void make_levels(GemmProblem& q, const Choices& x) {
   constexpr std::array<std::array<std::size_t, 3>, 6> orders{

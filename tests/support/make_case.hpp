@@ -1,6 +1,6 @@
-// From a few choices (lengths, padding, broadcast, sources of alpha and beta) to a complete Case with leading
-// dimensions and strides. The designs, the random problems and the fuzzer all draw their choices and build
-// their cases here.
+// Expands a few choices (lengths, padding, broadcast, sources of alpha and beta) to a complete Case with
+// leading dimensions and strides. The designs, the random problems and the fuzzer all draw their choices and
+// build their cases here.
 #pragma once
 
 #include "support/batch.hpp"
@@ -8,7 +8,7 @@
 
 namespace tilewright::testing {
 
-// The ways alpha and beta are given.
+// The forms in which alpha and beta are given.
 enum class ScalarChoice : std::uint8_t { zero, one, general, per_problem, mixed_zero };
 inline constexpr std::array scalar_choices{ScalarChoice::zero, ScalarChoice::one, ScalarChoice::general,
                                            ScalarChoice::per_problem, ScalarChoice::mixed_zero};
@@ -26,9 +26,9 @@ struct Choices {
   bool broadcast_b = false;
   bool row_bands = false;        // strided only: the problems are bands of rows of larger matrices
   std::int64_t block = 0;        // block_interleaved only
-  std::int64_t batch_count = 1;  // of the innermost level
-  // Strided only, but for row bands: levels around it, in one of 6 orders in memory, and which levels A and B
-  // are broadcast in, a bit each from the innermost on.
+  std::int64_t batch_count = 1;  // count of the innermost level
+  // For strided batches except row bands: the outer levels, in one of 6 orders in memory, and the levels in
+  // which A and B are broadcast, a bit each from the innermost on.
   std::int64_t outer_count = 1;
   std::int64_t outermost_count = 1;
   int level_order = 0;

@@ -41,7 +41,7 @@ class TestOperands {
     return o;
   }
 
-  // C after the reference has run on a copy of these operands.
+  // Returns C after the reference has run on a copy of these operands.
   std::vector<T> expected() const {
     TestOperands copy = *this;
     for (std::size_t i = 0; i < c_pointers.size(); ++i)
@@ -74,7 +74,7 @@ class TestOperands {
     const std::int64_t step = pointers() ? matrix + 3 : layout.step;
     const std::int64_t last = is_interleaved(p) ? step : matrix;
     data.assign(std::size_t(steps > 0 ? (steps - 1) * step + last : 0), not_a_number<T>());
-    // Pointer batches lie in reverse order, so that neighbours in the batch are none in memory.
+    // Pointer batches lie in reverse order, so that neighbours in the batch are not neighbours in memory.
     if (pointers())
       for (std::int64_t i = p.batch_count - 1; i >= 0; --i) to.push_back(data.data() + i * step);
     if (!elements) return;

@@ -1,5 +1,5 @@
-// What a product must be: one naive loop in a wider type, element by element, with the bound that rounding
-// may reach. It shares no code with the library, so that a mistake there cannot hide here.
+// The definition of a product: one naive loop in a wider type, element by element, with the bound of its
+// rounding errors. It shares no code with the library, so that an error there cannot hide here.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace tilewright::testing {
 
-// The real type an element is made of, and the wider types the oracle computes in.
+// The real type of an element's parts, and the wider types in which the oracle computes.
 template <class T>
 struct Widened;
 template <>
@@ -85,7 +85,7 @@ Gathered<T> gather_b(Op op, std::int64_t n, std::int64_t k, ReadB&& b) {
   return columns;
 }
 
-// Sum over l of op(A)(i, l) op(B)(l, j), and the same sum of magnitudes.
+// Sums op(A)(i, l) op(B)(l, j) over l, and the magnitudes of the same terms.
 template <class T>
 struct Dot {
   typename Widened<T>::Wide value{};
@@ -104,9 +104,9 @@ Dot<T> dot(const Gathered<T>& a, const Gathered<T>& b, std::int64_t i, std::int6
   return sum;
 }
 
-// One element that must come out, and how far from it the computed one may lie: c (k + 2) eps times the sum
-// of magnitudes (Higham 2002, section 3.5, for any order of summation; a complex product rounds about twice
-// as often).
+// One expected element, and the largest allowed distance of the computed one: c (k + 2) eps times the sum of
+// magnitudes (Higham 2002, section 3.5, for any order of summation; a complex product rounds about twice as
+// often).
 template <class T>
 struct Expected {
   typename Widened<T>::Wide value{};

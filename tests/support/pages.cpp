@@ -1,4 +1,4 @@
-// mmap and mprotect behind the guarded buffers of the tests; Linux only, as the project is. No matrices here.
+// Implements the guarded buffers of the tests by mmap and mprotect; Linux only, like the project.
 #include "support/pages.hpp"
 
 #include <sys/mman.h>

@@ -1,6 +1,5 @@
-// Memory between inaccessible pages: a buffer that begins or ends exactly at a page that may not be touched,
-// so that code without sanitizer checks faults on the first byte too many. It knows bytes only, nothing of
-// matrices.
+// Memory between inaccessible pages: a buffer that begins or ends exactly at an inaccessible page, so that
+// code without sanitizer checks faults on the first byte out of bounds. It handles bytes only, no matrices.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +9,15 @@
 
 namespace tilewright::testing {
 
-// Which end of the buffer lies at an inaccessible page. The other end has up to a page of guard bytes before
-// the next one.
+// The end of the buffer that lies at an inaccessible page. The other end has up to a page of guard bytes
+// before the next one.
 enum class Edge : std::uint8_t { begin, end };
 
 // Fills with 32-bit words that make every float and double a quiet NaN and that differ from place to place.
 void fill_guard(void* data, std::size_t size_bytes);
 
-// slot_count buffers of slot_bytes each, every one between inaccessible pages and filled with guard words.
+// Holds slot_count buffers of slot_bytes each, every one between inaccessible pages and filled with guard
+// words.
 class GuardedPages {
  public:
   GuardedPages() = default;
@@ -32,14 +32,14 @@ class GuardedPages {
   std::byte* data(std::size_t slot = 0) const { return pages(slot) + data_offset_; }
   std::size_t slot_count() const { return slot_count_; }
 
-  // The accessible pages around a slot, guard bytes included.
+  // Returns the accessible pages around a slot, guard bytes included.
   std::byte* pages(std::size_t slot) const { return base_ + page_bytes() + slot * slot_span_; }
   std::size_t pages_bytes() const { return pages_bytes_; }
 
   enum class Access : std::uint8_t { none, read, read_write };
   void protect(Access access) const;
 
-  // True when the address lies in this mapping, its inaccessible pages included; then *offset is its distance
+  // True if the address lies in this mapping, its inaccessible pages included; then *offset is its distance
   // from the begin of the nearest slot's buffer.
   bool locate(const void* address, std::ptrdiff_t* offset) const;
 
@@ -63,7 +63,7 @@ class GuardedPages {
   std::size_t slot_count_ = 0;
 };
 
-// Address space without memory behind it: pages come into being when touched. Empty when the system refuses.
+// Address space without memory: pages are allocated when touched. Empty if the system refuses.
 class SparsePages {
  public:
   explicit SparsePages(std::size_t size_bytes);

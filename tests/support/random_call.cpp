@@ -1,4 +1,5 @@
-// Draws choices, bounded in work so that a run meets many calls instead of a few large ones. Checks nothing.
+// Draws choices, bounded in work so that a run meets many calls instead of a few large ones. It checks
+// nothing.
 #include "support/random_call.hpp"
 
 #include <algorithm>
@@ -66,7 +67,8 @@ Call random_call(std::mt19937_64& random, std::int64_t longest) {
   call.options.checked = draw.one_in(4);
   call.through_plan = draw.one_in(3) && x.layout != Layout::grouped && x.layout != Layout::variable;
   call.prepared = draw.one_in(2);
-  if (call.prepared) call.options.residency = Residency::l2;  // of the whole of several batches as of each
+  // A fixed residency is the same for several batches together as for each of them.
+  if (call.prepared) call.options.residency = Residency::l2;
   return call;
 }
 

@@ -1,5 +1,5 @@
-// Random calls: every choice drawn from one generator, so that a seed names a run. Used by the time-bounded
-// random test and by the long fuzz runs.
+// Random calls: every choice is drawn from one generator, so that a seed identifies a run. The time-bounded
+// random test and the long fuzz runs use it.
 #pragma once
 
 #include <random>
@@ -8,12 +8,12 @@
 
 namespace tilewright::testing {
 
-// Lengths up to `longest`, small ones and neighbours of powers of two more often; the work of a call is
+// Draws lengths up to `longest`, small ones and neighbours of powers of two more often; the work of a call is
 // bounded.
 Call random_call(std::mt19937_64& random, std::int64_t longest);
 
-// The seed of a random run: TILEWRIGHT_TEST_SEED, else drawn from the clock. Seconds:
-// TILEWRIGHT_TEST_SECONDS, else `fallback`.
+// random_seed() returns the seed of a random run: TILEWRIGHT_TEST_SEED, or else a value of the clock.
+// random_seconds() returns TILEWRIGHT_TEST_SECONDS, or else `fallback`.
 std::uint64_t random_seed();
 double random_seconds(double fallback);
 

@@ -1,5 +1,5 @@
-// Stacks over three buffers of blocks, with everything that must come out of them by plain loops. It runs
-// nothing on a GPU, but gives what such a test copies there.
+// Stacks over three buffers of blocks, with their expected results by plain loops. It runs nothing on a GPU,
+// but provides the data that such a test copies there.
 #pragma once
 
 #include <algorithm>
@@ -33,15 +33,15 @@ T any_number(std::mt19937_64& random) {
 struct StackShape {
   std::int64_t m, n, k;
   Op op_a = Op::none, op_b = Op::none;
-  std::int64_t gap = 0;  // between columns, in all operands
+  std::int64_t gap = 0;  // between columns, for all operands
 };
 
-// How the products of a list that have one C stand: in runs, of which a C may have several; in one run for
-// each C, of at most as many C as there are blocks; anywhere.
+// The order of the products in a list that share one C: in runs, of which a C may have several; in one run
+// for each C, of at most as many C as there are blocks; shuffled.
 enum class Order { runs, one_run, shuffled };
 
-// Stacks over three buffers with everything that must come out. Elements are small whole numbers, so that
-// sums are exact in every order.
+// Stacks over three buffers with their expected results. Elements are small whole numbers, so that sums are
+// exact in every order.
 template <class T>
 class Stacks {
  public:
@@ -78,7 +78,7 @@ class Stacks {
     by_pointers_.push_back(by_pointers);
   }
 
-  // What the lists make of C.
+  // Returns the contents of C after all lists.
   std::vector<T> expected(T beta) const {
     std::vector<T> c = c_;
     std::vector<bool> seen(std::size_t(blocks_), false);

@@ -1,5 +1,5 @@
-// Tests of the tests: a kernel that makes one known mistake must be caught by the guarded operands, the
-// oracle or the register check, and a right one must pass. No kernel of the library takes part.
+// Tests of the test support: a kernel with one known error must be caught by the guarded operands, the oracle
+// or the register check, and a right one must pass. No kernel of the library takes part.
 #include <gtest/gtest.h>
 
 #include "support/call.hpp"
@@ -10,7 +10,7 @@
 namespace tilewright::testing {
 namespace {
 
-// The right product of a strided or pointer f64 batch without transposes, by plain loops.
+// Computes the right product of a strided or pointer f64 batch without transposes, by plain loops.
 void multiply(Batch<double>& x) {
   const GemmProblem& q = x.problem();
   for (std::int64_t p = 0; p < q.batch_count; ++p)
@@ -122,7 +122,7 @@ TEST(Support, WritesToInputsAndReadsOfUnreadInputsFault) {
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 void well_behaved(const GemmSmallCpuArguments*) {}
 void spoils_registers(const GemmSmallCpuArguments*) {
-  // The compiler is not told: that is the mistake.
+  // The clobbers are not declared to the compiler, on purpose: that is the error.
   asm volatile("xor %r13d, %r13d\n\tstd");
 }
 

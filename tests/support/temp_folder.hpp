@@ -1,5 +1,5 @@
-// A new empty folder that lives as long as its object. Tests run at once, also of one program: none may share
-// a name.
+// A new empty folder that lives as long as its object. Tests run concurrently, also tests of one program: no
+// two may share a name.
 #pragma once
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ class TempFolder {
   ~TempFolder() { std::filesystem::remove_all(path_); }
 
   const std::filesystem::path& path() const { return path_; }
-  // The path of `name` in it, which may name subfolders.
+  // Returns the path of `name` in the folder; `name` may contain subfolders.
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   // Writes `bytes` to `name`, making its folders, and returns its path.
   std::string write(const std::string& name, const std::string& bytes) const {

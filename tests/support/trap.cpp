@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array trapped_signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-// A signal handler can reach nothing but globals.
+// A signal handler can access only globals.
 thread_local sigjmp_buf* landing = nullptr;
 thread_local Trap caught;
 std::atomic<const char*> running_text{nullptr};

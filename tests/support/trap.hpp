@@ -1,6 +1,5 @@
-// Running code that may fault: a memory or instruction fault becomes a value that a test can report with the
-// problem and config at hand. Also calls a kernel function through a check of the System V calling
-// convention.
+// Runs code that may fault: a memory or instruction fault becomes a value that a test can report with the
+// problem and config. Also checks that a kernel function obeys the System V calling convention.
 #pragma once
 
 #include <functional>
@@ -18,13 +17,12 @@ struct Trap {
 std::string to_string(const Trap& trap);
 
 // Runs `f` on this thread. A fault on this thread ends `f` and is returned: its stack is dropped without
-// destructors, so what it held is leaked. A fault on another thread meanwhile prints `text` and ends the
-// process.
+// destructors, so its resources leak. A fault on another thread meanwhile prints `text` and ends the process.
 std::optional<Trap> run_trapped(const std::string& text, const std::function<void()>& f);
 
-// Calls the kernel and returns the names of what it should have preserved and did not: callee-saved
-// registers, the direction flag, the control bits of MXCSR. Empty when all is well (and always on other CPUs
-// than x86-64).
+// Calls the kernel and returns the names of the state that it should have preserved and did not: callee-saved
+// registers, the direction flag, the control bits of MXCSR. Returns "" if all are preserved (and always on
+// CPUs other than x86-64).
 std::string call_checked(GemmSmallCpuFunction function, const GemmSmallCpuArguments& args);
 
 }  // namespace tilewright::testing

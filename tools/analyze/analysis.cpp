@@ -1,4 +1,4 @@
-// Statistics over the points of a sweep.
+// Computes statistics over the points of a sweep.
 #include "analyze/analysis.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }
 
-// The widest ratio of `value` within a band of `key`, which is walked in its order.
+// Returns the widest ratio of `value` within a band of `key`, whose values are visited in order.
 Spread widest(const std::vector<double>& key, const std::vector<double>& value, double tolerance) {
   std::vector<std::size_t> order(key.size());
   std::iota(order.begin(), order.end(), 0);
@@ -81,7 +81,7 @@ std::vector<AlphaPick> alpha_walk(const std::vector<SweepPoint>& points, std::si
   std::vector<Metrics> all;
   for (const SweepPoint& p : points) all.push_back(p.cost);
   if (all.empty()) return {};
-  Metrics least = all.front();  // of both, each of its own point
+  Metrics least = all.front();  // the least of each, possibly of different points
   for (const Metrics& one : all) {
     least.seconds = std::min(least.seconds, one.seconds);
     least.joules = std::min(*least.joules, *one.joules);
@@ -132,7 +132,7 @@ std::optional<MetricClass> classify(const std::vector<SweepPoint>& points, const
     speed[above].push_back(points[i].gflops);
     efficiency[above].push_back(points[i].efficiency.value_or(0));
   }
-  if (result.above.empty() || result.below.empty()) return std::nullopt;  // it does not vary
+  if (result.above.empty() || result.below.empty()) return std::nullopt;  // the metric does not vary
   result.above_gflops = median(speed[1]);
   result.below_gflops = median(speed[0]);
   result.above_efficiency = median(efficiency[1]);

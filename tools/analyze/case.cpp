@@ -1,4 +1,4 @@
-// Puts the parts of the analysis together.
+// Combines the parts of the analysis.
 #include "analyze/case.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-// What Fig. 9 classifies by, best source first: a counter, else what the sweep counted itself.
+// Metrics that classify as in Fig. 9, best source first: a counter, otherwise the sweep's own count.
 struct Wanted {
   const char* title;
   std::vector<std::string> names;
@@ -32,7 +32,7 @@ const std::vector<Wanted>& wanted_classes() {
 void classify_all(CaseAnalysis& a) {
   for (const Wanted& wanted : wanted_classes()) {
     ClassOf one{wanted.title, wanted.names.front(), std::nullopt};
-    // A profiler's sample is smaller than the sweep, and still the better source.
+    // A profiler's sample is smaller than the sweep, but the better source.
     for (const std::string& name : wanted.names) {
       const auto known = std::count_if(a.points.begin(), a.points.end(),
                                        [&](const SweepPoint& p) { return p.metrics.count(name) != 0; });
@@ -65,7 +65,7 @@ void predict(CaseAnalysis& a, const std::function<void(std::size_t, std::size_t)
   a.time_predictions = predict_unseen(configs, seconds, part(1));
 }
 
-// A number that comes of energy is none where no energy was measured.
+// A number derived from energy is null if no energy was measured.
 nlohmann::json if_measured(bool is_measured, double value) {
   return is_measured ? nlohmann::json(value) : nlohmann::json();
 }
@@ -169,7 +169,7 @@ void add_repeats(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
   }
 }
 
-// The config that serves each objective best, of those with energy; of time alone where none has any.
+// Adds the best config for each objective among those with energy; by time alone if none has any.
 void add_best(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
   const bool has_energy = !a.points.empty();
   const std::vector<SweepPoint>& points = has_energy ? a.points : a.sweep.points;
@@ -199,7 +199,7 @@ CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::
   for (const SweepRepeat& repeat : a.sweep.repeats) a.repeats.push_back(spread_of(repeat));
   if (!a.sweep.has_energy()) {
     a.points.clear();
-    a.correlations = correlate(a.sweep.points);  // with performance alone
+    a.correlations = correlate(a.sweep.points);  // correlations with performance alone
     return a;
   }
   for (const SweepPoint& p : a.points) a.plane.push_back({p.gflops, *p.efficiency});

@@ -1,5 +1,5 @@
-// All that the analysis of one problem's sweep finds, computed once, for the report and for JSON alike. It
-// words nothing and draws nothing.
+// The complete analysis of one problem's sweep, computed once for both the report and JSON. It contains no
+// text and no drawings.
 #pragma once
 
 #include "analyze/analysis.hpp"
@@ -8,37 +8,37 @@
 
 namespace tilewright {
 
-// A metric of Anzt's Fig. 9 and where it was found.
+// A metric of Anzt's Fig. 9 and its source.
 struct ClassOf {
   std::string title;   // "occupancy"
-  std::string wanted;  // the counter that would tell it where nothing does
+  std::string wanted;  // the missing counter that would provide it
   std::optional<MetricClass> found;
 };
 
 struct CaseAnalysis {
   SweepCase sweep;
-  std::vector<SweepPoint> points;  // of sweep.points those with energy; all below are positions in it
+  std::vector<SweepPoint> points;  // points of `sweep` with energy; all positions below refer to it
   std::vector<PlanePoint> plane;   // performance and efficiency of each
   std::vector<std::size_t> hull;   // counterclockwise from the most efficient
-  std::vector<std::size_t> arc;    // of it, from the most efficient to the fastest
+  std::vector<std::size_t> arc;    // part of it, from the most efficient to the fastest
   std::vector<Correlation> correlations;
   std::vector<ClassOf> classes;
-  double tolerance = 0.01;  // of "equal" speed and energy
+  double tolerance = 0.01;  // within which speed and energy count as equal
   std::optional<Spread> energy_spread, time_spread;
   std::optional<Quadrants> quadrants;
   std::vector<AlphaPick> alphas;
-  std::vector<RepeatSpread> repeats;  // of sweep.repeats
+  std::vector<RepeatSpread> repeats;  // for sweep.repeats
   std::vector<Prediction> energy_predictions, time_predictions;
   std::size_t profiled = 0;  // points with counters
 };
 
-// `progress` hears of the predictions, which take the most time: seconds for a thousand configs.
+// Calls `progress` during the predictions, which take the most time: seconds for a thousand configs.
 CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::size_t of)> progress = {});
 
-// One object for each part, `section` naming it.
+// Returns one object for each part, named by `section`.
 std::vector<nlohmann::json> to_json_lines(const CaseAnalysis& analysis);
 
-// Performance and efficiency over n of configs that were measured at several sizes (Anzt's Fig. 4): for each
+// Performance and efficiency over n for configs that were measured at several sizes (Anzt's Fig. 4): for each
 // config its sizes in order.
 struct SizeSeries {
   nlohmann::json config;  // null for the sentinel
@@ -46,7 +46,7 @@ struct SizeSeries {
   std::vector<double> n, gflops;
   std::vector<std::optional<double>> efficiency;
 };
-// Of problems that differ in size alone, square ones; at most `most` configs, those with the most sizes and
+// Compares square problems that differ in size alone; at most `most` configs, those with the most sizes and
 // the highest performance first, then the sentinel.
 std::vector<SizeSeries> size_series(const std::vector<SweepCase>& cases, const SweepCase& like,
                                     std::size_t most);

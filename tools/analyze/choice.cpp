@@ -1,4 +1,4 @@
-// Which configs of a screening are measured long, and which make up a profiler's sample.
+// Chooses the configs of a screening for long measurements and for a profiler's sample.
 #include "analyze/choice.hpp"
 
 #include <fmt/format.h>
@@ -19,14 +19,14 @@ std::vector<SweepPoint> fastest_first(std::vector<SweepPoint> points) {
   return points;
 }
 
-// Performance and efficiency, which is 0 where it was not measured.
+// Returns performance and efficiency, which is 0 if it was not measured.
 std::vector<PlanePoint> plane_of(const std::vector<SweepPoint>& points) {
   std::vector<PlanePoint> plane;
   for (const SweepPoint& p : points) plane.push_back({p.gflops, p.efficiency.value_or(0)});
   return plane;
 }
 
-// `count` positions spread evenly over `size`, both ends included.
+// Returns `count` positions spread evenly over `size`, both ends included.
 std::vector<std::size_t> even(std::size_t size, std::size_t count) {
   std::vector<std::size_t> positions;
   if (size == 0) return positions;
@@ -35,7 +35,7 @@ std::vector<std::size_t> even(std::size_t size, std::size_t count) {
   return positions;
 }
 
-// Fills up to `count` of `size` at even ranks of what is not chosen yet.
+// Fills up to `count` of `size` at even ranks of the positions not chosen yet.
 void fill_up(std::set<std::size_t>& chosen, std::size_t size, std::size_t count) {
   std::vector<std::size_t> rest;
   for (std::size_t i = 0; i < size; ++i)
@@ -60,7 +60,7 @@ std::vector<nlohmann::json> sweep_lines(const std::string& path, const char* arg
     auto line = parse_json_or_discard(text);
     if (line.is_object())
       lines.push_back(std::move(line));
-    else if (!file.eof())  // else a line without its end: its run was killed, or writes it now
+    else if (!file.eof())  // otherwise a line without its end: its run was killed, or is writing it
       throw Error(ErrorCode::io, argument,
                   fmt::format("{} = '{}': line {} cannot be read, so it is no sweep", argument, path,
                               lines.size() + 1));

@@ -1,4 +1,4 @@
-// Correlation coefficients, and of which metrics.
+// Computes correlation coefficients, and selects their metrics.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-// What a measurement says of itself and not of the kernel.
+// True for metrics that describe the measurement and not the kernel.
 bool is_bookkeeping(const std::string& name) {
   static const std::set<std::string> exact{"mean_seconds",       "launches",        "energy_edges",
                                            "energy_error_share", "heat_s",          "power_w",
@@ -79,7 +79,7 @@ std::vector<Correlation> correlate(const std::vector<SweepPoint>& points) {
   std::vector<Correlation> list;
   for (const auto& [name, c] : columns) {
     const auto [low, high] = std::minmax_element(c.metric.begin(), c.metric.end());
-    // Counters of a profiler's sample are few, yet a hundred say more than their share does.
+    // Counters of a profiler's sample are few, yet a hundred are enough even as a small share.
     const bool enough = c.metric.size() * 2 >= points.size() || c.metric.size() >= 50;
     if (*low == *high || !enough) continue;
     list.push_back({name, pearson(c.metric, c.performance), pearson(c.metric, c.efficiency),

@@ -1,4 +1,4 @@
-// Reading CSV and joining by position.
+// Reads CSV and joins it by position.
 #include "analyze/counters.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
   throw Error(ErrorCode::io, "--counters", fmt::format("--counters = '{}' {}", path, why));
 }
 
-// Cells of a line, each in quotes or not; quotes inside are doubled.
+// Returns the cells of a line, each in quotes or not; quotes inside are doubled.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -37,7 +37,7 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-// "1,234.5" as well.
+// Accepts "1,234.5" as well.
 std::optional<double> number_in(std::string cell) {
   std::erase(cell, ',');
   if (cell.empty()) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<double> number_in(std::string cell) {
   return *end == '\0' ? std::optional(value) : std::nullopt;
 }
 
-// "(128, 1, 1)" -> 128.
+// Converts "(128, 1, 1)" to 128.
 long long volume_in(const std::string& cell) {
   long long product = 1;
   for (std::size_t at = cell.find_first_of("0123456789"); at != std::string::npos;
@@ -64,7 +64,8 @@ ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vecto
     if (names[i] == "Kernel Name") launch.name = cells[i];
     if (names[i] == "Grid Size") launch.blocks = volume_in(cells[i]);
     if (names[i] == "Block Size") launch.threads = volume_in(cells[i]);
-    if (names[i].find("__") == std::string::npos) continue;  // counters have unit__name; the rest is the case
+    // Counters are named unit__name; other columns describe the case.
+    if (names[i].find("__") == std::string::npos) continue;
     if (const auto value = number_in(cells[i])) launch.counters[names[i]] = *value;
   }
   return launch;
@@ -86,7 +87,7 @@ std::vector<nlohmann::json> order_lines(const std::string& path) {
   throw Error(ErrorCode::invalid_argument, "--order", "--order: " + why);
 }
 
-using Cards = std::map<std::string, std::string>;  // what measured a sweep: identifier -> kind
+using Cards = std::map<std::string, std::string>;  // the cards that measured a sweep: identifier -> kind
 
 Cards cards_of(const std::vector<SweepCase>& cases) {
   Cards cards;
@@ -100,8 +101,8 @@ bool is_measured_on(const SweepCase& one, const std::string& uuid) {
                      [&](const SweepJoin& join) { return join.uuid == uuid; });
 }
 
-// Counters of another card or of who knows which problem explain nothing here. A card of the same kind that
-// measured the sweep's other problems may have counted, which is said.
+// Counters of another card or of an unknown problem explain nothing here. Counters of a card of the same kind
+// that measured the sweep's other problems are accepted, with a note.
 void refuse_strangers(const SweepCase& one, const OrderedLaunch& launch, std::size_t number,
                       const Cards& cards) {
   if (launch.problem.empty())
@@ -157,7 +158,7 @@ std::vector<ProfiledLaunch> read_profile(const std::string& path) {
 
 std::vector<OrderedLaunch> read_launch_order(const std::string& path) {
   std::vector<OrderedLaunch> order;
-  std::string uuid;  // of the first line, which speaks for all launches
+  std::string uuid;  // of the first line, which applies to all launches
   for (const auto& line : order_lines(path)) {
     const auto integer = [&](const char* key) {
       return line.contains(key) ? json_number<std::int64_t>(line, key) : 0;

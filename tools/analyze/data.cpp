@@ -1,4 +1,4 @@
-// From rows to points: cards joined, medians taken, exclusions counted.
+// Converts rows to points: joins cards, takes medians, counts exclusions.
 #include "analyze/data.hpp"
 
 #include <fmt/format.h>
@@ -19,11 +19,11 @@ bool is_ours(const SweepRow& row) { return row.config.is_object() && row.impl.st
 
 double flops_of_one(const std::string& problem) {
   GemmProblem one = parse_problem(problem);
-  one.batch_count = 1;  // rows tell what one problem took
+  one.batch_count = 1;  // rows give the time of one problem
   return flops(one);
 }
 
-// Rows of one problem, on their way to a case.
+// Builds a case from the rows of one problem.
 class CaseMaker {
  public:
   CaseMaker(const std::string& problem, std::vector<SweepRow> rows, const SweepJoinRules& rules)
@@ -52,7 +52,8 @@ class CaseMaker {
       if (!row.config.is_object() && row.seconds) ++peers[row.impl];
     for (const auto& [name, count] : peers)
       if (one_.sentinel.empty() || count > peers[one_.sentinel]) one_.sentinel = name;
-    // Long windows warm the card up, and most configs are joined by short ones.
+    // Long windows warm the card up, and most configs are joined by short ones, so long sentinels are left
+    // out if short ones exist.
     std::set<std::string> screened;
     for (const SweepRow& row : rows_)
       if (is_sentinel(row) && row.phase != long_phase) screened.insert(row.uuid);
@@ -74,7 +75,7 @@ class CaseMaker {
     return !row.config.is_object() && row.seconds && row.impl == one_.sentinel;
   }
 
-  // "13.1.0", or several: "12.1.0, 13.1.0".
+  // Returns "13.1.0", or several: "12.1.0, 13.1.0".
   std::string version_on(const std::string& uuid) const {
     std::string text;
     if (const auto known = versions_.find(uuid); known != versions_.end())
@@ -82,7 +83,7 @@ class CaseMaker {
     return text;
   }
 
-  // Cards of another kind and kernels of other sources are no matter of a factor.
+  // A factor cannot relate cards of another kind or kernels of other sources.
   void refuse_strangers() {
     std::map<std::string, std::string> first;
     for (const SweepRow& row : rows_) {
@@ -99,7 +100,7 @@ class CaseMaker {
                                   one_.problem, key, known->second, value,
                                   std::string_view(key) == "source_hash" ? " without --across-sources" : ""));
       }
-      if (!row.device.empty()) one_.device = row.device;  // rows of faults name none
+      if (!row.device.empty()) one_.device = row.device;  // rows of faults have no device
       one_.family = row.family;
     }
     tell_sources();
@@ -138,7 +139,7 @@ class CaseMaker {
                   fmt::format("{} was measured on the cards '{}' and '{}', and '{}' has no sentinel (a "
                               "library's rows of the same problem) to join them by",
                               one_.problem, reference, uuid, join.sentinels == 0 ? uuid : reference));
-    // Another version is another program, and its ratio none of the cards.
+    // Another version is another program, whose ratio does not compare the cards.
     if (const std::string theirs = version_on(reference);
         !theirs.empty() && !join.sentinel_version.empty() && theirs != join.sentinel_version)
       throw Error(ErrorCode::invalid_argument, "sweep",
@@ -156,13 +157,13 @@ class CaseMaker {
                          [&](const SweepJoin& join) { return join.uuid == uuid; });
   }
   double seconds_of(const SweepRow& row) const { return *row.seconds * join_of(row.uuid).time_factor; }
-  // Nothing where the cards' energy cannot be joined.
+  // Empty if the cards' energy cannot be joined.
   std::optional<double> joules_of(const SweepRow& row) const {
     const double factor = join_of(row.uuid).energy_factor;
     return row.joules && *row.joules > 0 && factor > 0 ? std::optional(*row.joules * factor) : std::nullopt;
   }
 
-  // Of the same joined load. Nothing where the cards' energy cannot be joined.
+  // Power under the same joined load. Empty if the cards' energy cannot be joined.
   std::optional<double> watts_of(const SweepRow& row) const {
     const SweepJoin& join = join_of(row.uuid);
     return row.watts && join.energy_factor > 0
@@ -225,7 +226,7 @@ class CaseMaker {
     return p;
   }
 
-  // What is left between the cards where two of them measured one config.
+  // Records the remaining difference between the cards if two of them measured one config.
   void take_anchor(const Group& group) {
     const std::string& reference = one_.joins.front().uuid;
     const auto base =
@@ -261,7 +262,7 @@ class CaseMaker {
 
   std::vector<SweepRow> rows_;
   SweepJoinRules rules_;
-  std::map<std::string, std::map<std::string, std::size_t>> versions_;  // of the sentinel by card
+  std::map<std::string, std::map<std::string, std::size_t>> versions_;  // versions of the sentinel by card
   SweepCase one_;
 };
 

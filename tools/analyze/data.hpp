@@ -1,6 +1,6 @@
 // Recorded sweeps as points to analyse: rows of JSON lines grouped by problem, one point per config, runs of
-// several cards joined through their sentinels and never otherwise. It reads what the sweep of large GEMM,
-// the benches and the tuner write, and says of everything that it leaves out why.
+// several cards joined through their sentinels and never otherwise. It reads the rows of the sweep of large
+// GEMM, the benches and the tuner, and gives a reason for everything that it leaves out.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@
 
 namespace tilewright {
 
-// A row as it was recorded.
+// A row as recorded.
 struct SweepRow {
   std::string problem, family, phase, impl, impl_version, device, uuid, source_hash, fault, energy_note;
   nlohmann::json config;  // null for a peer
   std::optional<double> seconds, joules, watts;
   std::map<std::string, double> metrics;  // "registers", "bytes.l2", ...
-  std::vector<std::string> notes;         // what disturbed
+  std::vector<std::string> notes;         // disturbances
 };
-// Rows of all files in order, with the fields that configs leave out (`base`). Throws Error(io) naming file
-// and line, also for seconds that are no time.
+// Returns the rows of all files in order, with the fields that configs leave out (`base`). Throws Error(io)
+// naming file and line, also for seconds that are not a valid time.
 std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths);
-// Those among the lines of one file, which errors name.
+// Returns the rows among the lines of one file, which errors name.
 std::vector<SweepRow> sweep_rows(const std::vector<nlohmann::json>& lines, const std::string& path);
 
 // A config with the medians of its measurements.
@@ -37,21 +37,21 @@ struct SweepPoint {
   std::optional<double> watts;
   std::map<std::string, double> metrics;
   std::size_t samples = 0;
-  bool noted = false;  // something disturbed one of its measurements
+  bool noted = false;  // one of its measurements was disturbed
 };
 
-// How the rows of a card were brought to those of the reference card.
+// The conversion of a card's rows to those of the reference card.
 struct SweepJoin {
   std::string uuid;
   double time_factor = 1, energy_factor = 1;
-  std::string sentinel_version;  // of the library on this card; "" where no row says it
+  std::string sentinel_version;  // version of the library on this card; "" if no row records it
   std::size_t points = 0, sentinels = 0;
-  std::size_t anchors = 0;   // configs that the reference card measured, too
-  double time_residual = 0;  // the largest difference that is left among those, as a share
+  std::size_t anchors = 0;   // configs that the reference card also measured
+  double time_residual = 0;  // the largest remaining difference among those, as a share
   double energy_residual = 0;
 };
 
-// A config that was measured again and again, long.
+// A config with repeated long measurements.
 struct SweepRepeat {
   nlohmann::json config;
   std::vector<double> seconds, joules;
@@ -61,26 +61,26 @@ struct SweepRepeat {
 struct SweepCase {
   std::string problem, family, device;
   double flops = 0;
-  std::vector<SweepPoint> points;  // with energy where it was measured
+  std::vector<SweepPoint> points;  // with energy if it was measured
   std::vector<SweepRepeat> repeats;
   std::vector<SweepJoin> joins;                                   // one for each card, the reference first
   std::map<std::string, std::vector<SentinelReading>> sentinels;  // by card
   std::string sentinel;                                           // its name, "cublas"
-  std::map<std::string, std::size_t> excluded;                    // reason -> configs
-  std::map<std::string, std::size_t> notes;                       // what was said -> rows
+  std::map<std::string, std::size_t> excluded;                    // reason -> number of configs
+  std::map<std::string, std::size_t> notes;                       // note -> number of rows
 
-  bool has_energy() const;  // of at least three points
+  bool has_energy() const;  // True if at least three points have energy.
 };
 
-// Which rows stand beside each other.
+// Selects the rows that may be compared.
 struct SweepJoinRules {
   bool across_sources =
-      false;  // kernels of different sources, too: then the notes say which rows are of which
+      false;  // also kernels of different sources: the notes then list the sources of the rows
 };
 
-// One case for each problem, in the order of the rows. Throws Error(invalid_argument) naming the problem and
-// the cards where they differ in kind or (unless the rules allow it) source, where one has no sentinel, or
-// where their sentinels are different versions of the library.
+// Returns one case for each problem, in the order of the rows. Throws Error(invalid_argument) naming the
+// problem and the cards if they differ in kind or (unless the rules allow it) source, if one has no sentinel,
+// or if their sentinels are different versions of the library.
 std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows, const SweepJoinRules& rules = {});
 
 // Adds bytes and instructions per second to the metrics of each point.

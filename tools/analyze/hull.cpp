@@ -1,4 +1,4 @@
-// Andrew's monotone chain, turned to begin where Anzt's Table II begins.
+// Andrew's monotone chain, rotated to begin where Anzt's Table II begins.
 #include "analyze/hull.hpp"
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 namespace tilewright {
 namespace {
 
-// Twice the area of the triangle; positive where o, a, b turn left.
+// Returns twice the area of the triangle; positive if o, a, b turn left.
 double turn(const PlanePoint& o, const PlanePoint& a, const PlanePoint& b) {
   return (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
 }
 
-// Points in the order of (x, y) whose turns are all to the left.
+// Returns the points in the order of (x, y) whose turns are all to the left.
 std::vector<std::size_t> chain(const std::vector<PlanePoint>& points, const std::vector<std::size_t>& order) {
   std::vector<std::size_t> part;
   for (const std::size_t next : order) {
@@ -57,7 +57,7 @@ std::vector<std::size_t> trade_off_arc(const std::vector<PlanePoint>& points,
   const auto top = std::max_element(hull.begin(), hull.end(), [&](std::size_t i, std::size_t j) {
     return std::tuple(points[i].y, points[i].x) < std::tuple(points[j].y, points[j].x);
   });
-  std::vector<std::size_t> arc{*top};  // clockwise from the top is backwards in the hull
+  std::vector<std::size_t> arc{*top};  // clockwise from the top is the reverse order of the hull
   for (auto at = top; at != right;) {
     at = at == hull.begin() ? hull.end() - 1 : at - 1;
     arc.push_back(*at);

@@ -1,4 +1,4 @@
-// Which kernels belong to which launch, their counters summed, and figures of the sums.
+// Assigns kernels to launches, sums their counters, and computes figures from the sums.
 #include "analyze/launch_counters.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 using Counters = std::map<std::string, double>;
 using Kernels = std::vector<const ProfiledLaunch*>;
 
-constexpr const char* duration = "gpu__time_duration.sum";  // nanoseconds with --print-units base
+constexpr const char* duration = "gpu__time_duration.sum";  // in nanoseconds with --print-units base
 constexpr const char* instructions = "smsp__sass_thread_inst_executed_op_";
 constexpr const char* stalled = "smsp__average_warps_issue_stalled_";
 constexpr const char* stalled_end = "_per_issue_active.ratio";
@@ -23,19 +23,19 @@ bool is_ours(const std::string& impl) { return impl == "tilewright"; }
   throw Error(ErrorCode::invalid_argument, "--counters", "--counters: " + why);
 }
 
-// Kernels of ours have their stencil's name, and each of its launches has one kernel; whatever runs between
-// two of them belongs to the library's launch that stands there in the order.
+// tilewright's kernels have their stencil's name, and each of its launches has one kernel; all kernels
+// between two of them belong to the library's launch at that place in the order.
 std::vector<Kernels> kernels_of(const std::vector<ProfiledLaunch>& profile,
                                 const std::vector<OrderedLaunch>& order) {
   std::vector<Kernels> kernels(order.size());
-  std::size_t next = 0;  // the first launch that no kernel can belong to yet
+  std::size_t next = 0;  // the first launch without a kernel so far
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const ProfiledLaunch& kernel = profile[i];
     const bool own = kernel.name.find("gemm_small") != std::string::npos ||
                      kernel.name.find("gemm_large") != std::string::npos;
     if (own)
       while (next < order.size() && !is_ours(order[next].impl))
-        ++next;  // one whose kernels were not profiled
+        ++next;  // a launch whose kernels were not profiled
     const bool begins = next < order.size() && own == is_ours(order[next].impl);
     if (own && !begins) refuse(fmt::format("kernel {} '{}' has no launch in --order", i, kernel.name));
     if (begins) ++next;
@@ -53,7 +53,7 @@ std::vector<Kernels> kernels_of(const std::vector<ProfiledLaunch>& profile,
   return kernels;
 }
 
-// Sums of what is a sum; the rest is a mean over time.
+// Adds the counters that are sums; the rest is a mean over time.
 Counters together(const Kernels& kernels) {
   Counters sums, weights;
   for (const ProfiledLaunch* kernel : kernels) {
@@ -78,7 +78,7 @@ class Figures {
     const auto found = counters_.find(name);
     return found == counters_.end() ? std::nullopt : std::optional(found->second);
   }
-  // Of those that are there; nothing where none is.
+  // Returns the sum of those that are present; empty if there are none.
   std::optional<double> sum(const std::vector<std::string>& names) const {
     std::optional<double> sum;
     for (const std::string& name : names)
@@ -93,7 +93,7 @@ class Figures {
   void add(const char* key, const std::optional<double>& value, double factor = 1) {
     if (value) json_[key] = *value * factor;
   }
-  // None where no such instruction ran, for which the profiler has 0.
+  // Null if no such instruction ran, for which the profiler has 0.
   void add_efficiency(const char* key, const char* operation) {
     const auto percent =
         value(fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", operation));
@@ -110,7 +110,7 @@ class Figures {
       const std::string reason =
           name.substr(std::string(stalled).size(),
                       name.size() - std::string(stalled).size() - std::string(stalled_end).size());
-      if (reason == "selected") continue;  // these issue
+      if (reason == "selected") continue;  // these warps issue
       all += value;
       if (value <= largest) continue;
       largest = value;

@@ -1,13 +1,13 @@
-// What a profiler counted in single launches of ours and of a vendor's library, as the figures by which
-// Masliah 2016 explains speed (Figs. 6a and 7): instruction mix, occupancy, efficiency of memory, stalls. The
-// library may take several kernels for a launch of its own, and none of them is known by name.
+// Converts a profiler's counters of single launches of tilewright and of a vendor's library to the figures by
+// which Masliah 2016 explains speed (Figs. 6a and 7): instruction mix, occupancy, efficiency of memory,
+// stalls. The library may run several kernels for one launch, and their names are unknown.
 #pragma once
 
 #include "analyze/counters.hpp"
 
 namespace tilewright {
 
-// A row for each launch: the line of the order file with "kernels", how many it took, and "counters", the
+// Returns a row for each launch: the line of the order file with "kernels", their number, and "counters", the
 // figures whose counters the profile has:
 //   seconds           on the device
 //   integer_share     integer instructions among integer and floating-point ones, by thread
@@ -20,7 +20,7 @@ namespace tilewright {
 //   bound_bytes_share bytes that must move over those that the device's memory moved
 //   conflict_share    wavefronts of shared memory that bank conflicts cost, among all
 //   top_stall, top_stall_share  what warps waited for most, and its share of all waiting
-// Throws Error(invalid_argument) where the two lists cannot be of the same run.
+// Throws Error(invalid_argument) if the two lists cannot belong to the same run.
 std::vector<nlohmann::json> launch_counters(const std::vector<ProfiledLaunch>& profile,
                                             const std::vector<OrderedLaunch>& order);
 

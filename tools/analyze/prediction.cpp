@@ -1,4 +1,4 @@
-// Random parts, the surrogate, and the errors of what it says of the others.
+// Draws random parts, trains the surrogate, and computes the errors of its predictions of the rest.
 #include "analyze/prediction.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ std::vector<Prediction> predict_unseen(const std::vector<nlohmann::json>& config
   for (const double share : flags.shares) {
     const auto trained = std::min(flags.most, static_cast<std::size_t>(share * double(configs.size())));
     if (trained < 5 || trained + 5 > configs.size()) continue;
-    if (!list.empty() && list.back().trained == trained) continue;  // the limit, once more
+    if (!list.empty() && list.back().trained == trained) continue;  // reached the limit again
     std::vector<Prediction> rounds(static_cast<std::size_t>(flags.rounds));
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t round = 0; round < rounds.size(); ++round)

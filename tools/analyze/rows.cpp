@@ -1,4 +1,4 @@
-// Reading the rows of recorded sweeps.
+// Reads the rows of recorded sweeps.
 #include <fmt/format.h>
 
 #include "analyze/data.hpp"
@@ -21,7 +21,7 @@ std::string text(const nlohmann::json& line, const char* key, const std::string&
   return at != line.end() && at->is_string() ? at->get<std::string>() : otherwise;
 }
 
-// Numbers of nested objects by their path.
+// Adds the numbers of nested objects by their path.
 void flatten(const nlohmann::json& object, const std::string& before, std::map<std::string, double>& to) {
   for (const auto& item : object.items()) {
     if (item.value().is_number()) to[before + item.key()] = item.value().get<double>();
@@ -34,12 +34,13 @@ void flatten(const nlohmann::json& object, const std::string& before, std::map<s
   throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}': line {} {}", path, number, why));
 }
 
-// Lines after a `base` line leave out what it says, and those of the tuner what its first line says.
+// Lines after a `base` line leave out its fields, and those of the tuner leave out the fields of its first
+// line.
 class RowReader {
  public:
   explicit RowReader(const std::string& path) : path_(path) {}
 
-  // `line_number` is its in the file.
+  // `line_number` is the line's number in the file.
   std::optional<SweepRow> row(const nlohmann::json& line, std::size_t line_number) {
     if (line.contains("run")) take_run(line["run"]);
     if (line.contains("base")) {
@@ -51,14 +52,14 @@ class RowReader {
     }
     const bool measured = line.contains("seconds") && !line["seconds"].is_null();
     const bool failed = line.contains("fault") || line.contains("failed");
-    if (!measured && !failed) return std::nullopt;  // the command, what was told of the card
+    if (!measured && !failed) return std::nullopt;  // lines of the command or the card
     for (const char* key : {"seconds", "energy_j", "joules", "watts"})
       if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] >= 0))
         refuse_line(path_, line_number, fmt::format("says {} = {}, which is none", key, line[key].dump()));
     if (measured) refuse_no_time(line, "seconds", line_number);
     SweepRow row;
     row.problem = text(line, "problem", problem_);
-    if (row.problem.empty()) return std::nullopt;  // what was measured is no product
+    if (row.problem.empty()) return std::nullopt;  // the measurement is not of a product
     refuse_no_problem(row.problem, line_number);
     row.family = text(line, "family", family_);
     row.phase = text(line, "phase", text(line, "stage"));
@@ -75,7 +76,8 @@ class RowReader {
     row.watts = number(line, "watts");
     const bool has_config = line.contains("config") && line["config"].is_object();
     if (has_config && !row.impl.starts_with("tilewright")) {
-      row.impl_version = text(line["config"], "version", row.impl_version);  // all that a library has of one
+      // The version is the only field of a library's config.
+      row.impl_version = text(line["config"], "version", row.impl_version);
     } else if (has_config) {
       row.config = base_;
       row.config.update(line["config"]);
@@ -85,7 +87,8 @@ class RowReader {
       if (line["metrics"].contains("mean_seconds"))
         refuse_no_time(line["metrics"], "mean_seconds", line_number);
       flatten(line["metrics"], "", row.metrics);
-      // A card at its power limit keeps changing its clock: all of a window says more than its median launch.
+      // A card at its power limit keeps changing its clock: the mean of a window is more meaningful than its
+      // median launch.
       if (const auto mean = number(line["metrics"], "mean_seconds"); mean && row.seconds) row.seconds = mean;
     }
     if (const auto notes = line.find("notes"); notes != line.end() && notes->is_array())
@@ -103,12 +106,12 @@ class RowReader {
     }
   }
   void refuse_no_time(const nlohmann::json& of, const char* key, std::size_t line_number) const {
-    constexpr double least = 1e-12;  // what is shorter makes rates that are no numbers
+    constexpr double least = 1e-12;  // shorter times make infinite rates
     if (!(of[key].is_number() && of[key] >= least))
       refuse_line(path_, line_number, fmt::format("says {} = {}, which is no time", key, of[key].dump()));
   }
-  // With the axes that came since at their old values, which all that follows counts on; those of axes that
-  // went since, or of what served instead, are left out and counted.
+  // Adds axes that are newer than the row with their old values, on which the later steps rely; leaves out
+  // and counts rows with axes that no longer exist, or of other implementations.
   static void complete(SweepRow& row) {
     try {
       check_config(row.family, row.config);
@@ -118,7 +121,7 @@ class RowReader {
       row.seconds.reset();
     }
   }
-  // A log that does not name its card must not pass for one of another log's card.
+  // A log without its card's name must not be taken for one of another log's card.
   void take_run(const nlohmann::json& run) {
     device_ = text(run, "device");
     family_ = text(run, "family");

@@ -1,4 +1,4 @@
-// Ratios to the first sentinels.
+// Computes ratios to the first sentinels.
 #include "analyze/sentinel.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// A sentinel: one fixed program (the vendor's GEMM) measured again and again between others. It tells whether
-// the machine changed under a sweep, and joins sweeps of different machines, as Anzt 2015 did with cuBLAS. It
-// measures nothing itself.
+// A sentinel: one fixed program (the vendor's GEMM) measured repeatedly between others. It shows whether the
+// machine changed during a sweep, and joins sweeps of different machines, as Anzt 2015 did with cuBLAS. This
+// file measures nothing.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@ struct SentinelReading {
   std::optional<double> joules;
 };
 
-// The median of several; joules only where all have them.
+// Returns the median of several; joules only if all have them.
 SentinelReading median_of(const std::vector<SentinelReading>& readings);
 
 class SentinelWatch {
  public:
-  // How far a sentinel may be from the first ones before it is said.
+  // A sentinel that deviates from the first ones by more than this is reported.
   static constexpr double time_limit = 0.02, energy_limit = 0.03;
 
   void add(const SentinelReading& reading);
   bool empty() const { return readings_.empty(); }
 
-  // The latest over the median of the first three.
+  // The ratio of the latest to the median of the first three.
   double time_ratio() const;
   std::optional<double> energy_ratio() const;
-  // What is beyond the limits, in words.
+  // Describes the deviations beyond the limits.
   std::vector<std::string> notes() const;
 
  private:

@@ -1,5 +1,5 @@
-// From a case to calls of the public interface, on operands in host or in device memory. What it returns is
-// run millions of times, so addresses come from a template and not through another function.
+// Turns a case into calls of the public interface, on operands in host or in device memory. The returned call
+// is run millions of times, so addresses come from a template and not through another function.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ const T* const* addresses(const void* array) {
   return static_cast<const T* const*>(array);
 }
 
-// A plan with the case's alpha and beta; `at`(batch) gives operands with the stream to queue on.
+// A plan with the case's alpha and beta; `at`(batch) returns operands with the stream to queue on.
 template <class At>
 BatchCall plan_call(std::shared_ptr<const GemmPlan> made, const Case& c, At at) {
   return dispatch(made->problem().dtype, [&]<class T>() -> BatchCall {
@@ -39,7 +39,7 @@ BatchCall plan_call(std::shared_ptr<const GemmPlan> made, const Case& c, At at) 
   });
 }
 
-// The whole batch, which lies as a pointer batch does, as one group.
+// Calls the whole batch, which lies in memory like a pointer batch, as one group.
 template <Location L, class At>
 BatchCall group_call(Context& context, const Case& c, const GemmOptions& options, At at) {
   return dispatch(c.problem.dtype, [&]<class T>() -> BatchCall {

@@ -1,4 +1,4 @@
-// Cases in words and keys.
+// Describes cases in words and keys.
 #include "bench/case.hpp"
 
 #include <fmt/format.h>
@@ -76,14 +76,14 @@ GemmProblem planned_problem(const Case& c) {
 }
 
 std::int64_t device_batch_count(const GemmProblem& p, std::size_t operand_bytes) {
-  std::int64_t largest = 1;  // elements from one problem to the next
+  std::int64_t largest = 1;  // elements between two problems
   for (const std::int64_t elements : {std::max(p.stride_a, saturating_product(p.lda, p.a_cols())),
                                       std::max(p.stride_b, saturating_product(p.ldb, p.b_cols())),
                                       std::max(p.stride_c, saturating_product(p.ldc, p.n))})
     largest = std::max(largest, elements);
   std::int64_t bytes = saturating_product(largest, size_bytes(p.dtype));
   if (p.layout == Layout::pointer)
-    bytes = saturating_sum((bytes - 1) / 32 * 32, 32);  // each matrix begins in a sector of its own
+    bytes = saturating_sum((bytes - 1) / 32 * 32, 32);  // each matrix begins in its own sector
   const std::int64_t count = std::int64_t(operand_bytes) / bytes;
   const std::int64_t in_block = std::max<std::int64_t>(1, p.block);
   return std::max(in_block, count / in_block * in_block);

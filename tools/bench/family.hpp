@@ -1,5 +1,5 @@
-// A family of `bench`: what it makes of one case, whatever machine that is on. Whoever runs the cases shows
-// how far he is, prints the lines and writes the rows.
+// A family of `bench` measures and reports its cases on any machine. The caller shows the progress, prints
+// the lines and writes the rows.
 #pragma once
 
 #include <memory>
@@ -12,37 +12,39 @@ namespace tilewright::bench {
 struct Told {
   std::vector<std::string> lines;    // for people
   std::vector<nlohmann::json> rows;  // for scripts
-  std::optional<double> seconds{};   // of ours, where the case is one multiplication
-  std::string failure{};             // why the whole job fails, once all cases are done; "" = it does not
+  std::optional<double> seconds{};   // time of tilewright, if the case is one multiplication
+  // The reason why the whole job fails once all cases are done; "" if it succeeds.
+  std::string failure{};
 };
 
 class Family {
  public:
   virtual ~Family() = default;
-  // What is measured on, and the head of the table.
+  // Describes the machine and begins the table.
   virtual std::vector<std::string> head() = 0;
   virtual Told measure(const Case& c) = 0;
-  // After the last case.
+  // Called after the last case.
   virtual Told finish() { return {}; }
 };
 
-// The plan must outlive it. Throws Error(unsupported) where the cases lie on a GPU and there is none.
+// The plan must outlive it. Throws Error(unsupported) if the cases lie on a GPU and there is none.
 std::unique_ptr<Family> make_family(const Plan& plan);
 
-// Ours beside the peers, the vendor's library among them, and the loops that bound them.
+// Compares tilewright with the peers, including the vendor's library, and the loops that bound them.
 std::unique_ptr<Family> gemm_family(const Plan& plan);
-// Conversions between batch layouts, and how often a batch must be reused before converting pays.
+// Measures conversions between batch layouts, and how often a batch must be reused before converting pays.
 std::unique_ptr<Family> layout_family(const Plan& plan);
-// What a multiplication costs besides multiplying.
+// Measures the cost of a multiplication besides multiplying.
 std::unique_ptr<Family> overhead_family(const Plan& plan);
-// Products of host operands on CPU and GPUs, by each way of sharing them out, or those that were asked for.
+// Products of host operands on CPU and GPUs, by each method of sharing them, or by the requested ones.
 std::vector<std::string> hybrid_ways();
 std::unique_ptr<Family> hybrid_family(const Plan& plan);
-// Factorizations of matrices in host memory, by the CPU, GPUs or both, in panels and shares as plan.lu tries.
+// Factorizations of matrices in host memory, by the CPU, GPUs or both, with the panels and shares of plan.lu.
 std::vector<std::string> lu_ways();
 std::vector<std::string> lu_peer_names();
 std::unique_ptr<Family> lu_family(const Plan& plan);
-// Memory for a batch, one block per matrix against one block for all, and moving it to a GPU and back.
+// Measures memory for a batch, one block per matrix against one block for all, and moving it to a GPU and
+// back.
 std::unique_ptr<Family> transfer_family(const Plan& plan);
 
 }  // namespace tilewright::bench

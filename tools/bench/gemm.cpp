@@ -1,5 +1,5 @@
-// The families gemm_small_cpu, gemm_small and gemm: multiplications beside those of the peers, or, where only
-// checks were asked for, the errors of both.
+// The families gemm_small_cpu, gemm_small and gemm: compares multiplications with those of the peers or, if
+// only checks were requested, their errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,8 @@ class Gemm : public Family {
   }
 
  private:
-  // Why somebody is not in the comparison, and what may have disturbed it; each line once.
+  // Returns why implementations are missing from the comparison, and what may have disturbed it; each line
+  // once.
   std::vector<std::string> asides(const CaseResult& result) {
     std::vector<std::string> all, fresh;
     for (const Absence& absence : result.absences)
@@ -70,7 +71,8 @@ class Gemm : public Family {
     return fresh;
   }
 
-  // Counts the cases where ours errs too much beside the best peer, or where there is none to say.
+  // Counts the cases in which tilewright errs too much compared with the best peer, or there is no peer to
+  // compare with.
   void look_at_errors(const CaseResult& result) {
     if (plan_.most_error_ratio == 0) return;
     const auto ratio = result.error_ratio(Role::peer);
@@ -99,7 +101,8 @@ class Gemm : public Family {
     told.rows.push_back(row);
   }
 
-  // One launch each and nothing else of ours, so that a profiler's list of kernels is that of the rows.
+  // Launches each kernel once and no other kernel of tilewright, so that a profiler's list of kernels matches
+  // the rows.
   Told launch_once(const Case& c) {
     const auto stage = machine_->stage(c);
     std::vector<Contender> all = {stage->ours("tilewright", machine_->context, stage->options())};

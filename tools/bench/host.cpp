@@ -1,4 +1,4 @@
-// The host as a machine: batches in one arena, turns by the thread's CPU time or, with several threads, by
+// The host as a machine: batches in one arena, samples by the thread's CPU time or, with several threads, by
 // the wall clock, and the peers that are found on it.
 #include <fmt/format.h>
 #include <omp.h>
@@ -21,8 +21,8 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr double turn_bytes = 48.0 * 1024 * 1024;  // operands of one cold turn: a few milliseconds
-constexpr double hot_turn_s = 1e-3;                // a hot turn repeats its batch for at least this long
+constexpr double turn_bytes = 48.0 * 1024 * 1024;  // operands of one cold sample: a few milliseconds
+constexpr double hot_turn_s = 1e-3;                // a hot sample repeats its batch for at least this long
 
 Placement placement_of(const std::string& name) {
   return name == "interleave" ? Placement::interleave
@@ -57,14 +57,14 @@ struct Host : Machine {
   Arena arenas[2];
 };
 
-// Operands as one stored layout wants them, with the check that goes with them.
+// The operands in one stored layout, with the check for it.
 struct Stored {
   OperandSet set;
   std::vector<Operands> batches{};
   std::unique_ptr<SampledCheck> check{};
 };
 
-// Every problem described on its own; the descriptions are made beforehand, as a caller would have them.
+// Describes every problem individually; the descriptions are made beforehand, as a caller would do.
 BatchCall items_call(Context& context, const Case& c, const GemmOptions& options,
                      const std::vector<Operands>& batches) {
   return dispatch(c.problem.dtype, [&]<class T>() -> BatchCall {
@@ -136,7 +136,7 @@ class HostStage : public Stage {
       if (bits > widest_vector_bits()) continue;
       Contender loop{
           .role = Role::compute_loop, .impl = "multiply_add", .variant = fmt::format("{}-bit", bits)};
-      loop.work = run_multiply_adds(p.dtype, bits, steps) * case_.threads;  // all threads run it at once
+      loop.work = run_multiply_adds(p.dtype, bits, steps) * case_.threads;  // all threads run it concurrently
       loop.run = [dtype = p.dtype, bits](std::int64_t) { run_multiply_adds(dtype, bits, steps); };
       to.push_back(std::move(loop));
     }
@@ -145,11 +145,11 @@ class HostStage : public Stage {
   double turn(Contender& one) override {
     if (!case_.hot() && one.role != Role::compute_loop) return cold_turn(one);
     if (one.runs == 0) one.runs = calibrate(one);
-    hot_loop(one, warming_runs(one));  // its own code, clock and data are warm before the clock starts
+    hot_loop(one, warming_runs(one));  // warms its code, clock and data before the clock starts
     return hot_loop(one, one.runs);
   }
 
-  // Hot, each thread runs on its own batch, and a run is all of them.
+  // With hot operands, each thread runs on its own batch, and a run is all of them.
   void weigh(Contender& one) override {
     host_.energy.weigh(one, [&] {
       turn(one);
@@ -172,8 +172,8 @@ class HostStage : public Stage {
 
   void tell(const std::vector<Contender>& timed, CaseResult& result) const override {
     result.metrics["clock"] = clock_name(case_.threads);
-    // Interleaved kernels load two operands per multiply-add, so three quarters of the peak is what two load
-    // ports feed.
+    // Interleaved kernels load two operands per multiply-add, so two load ports can feed three quarters of
+    // the peak.
     double l2_s = 0;
     for (const Contender& one : timed)
       if (one.role == Role::l2_loop && (l2_s == 0 || one.seconds.centre < l2_s)) l2_s = one.seconds.centre;
@@ -244,7 +244,8 @@ class HostStage : public Stage {
     }
   }
 
-  // Cold, one pass over all batches of the turn: small batches must not cost the ceiling a call each.
+  // With cold operands, the loop makes one pass over all batches of the sample: small batches must not cost
+  // the ceiling a call each.
   void add_stream(std::vector<Contender>& to, Role role, Stream kind) {
     Contender loop{.role = role, .impl = "stream", .variant = std::string(to_string(kind))};
     loop.work = bytes();
@@ -256,7 +257,7 @@ class HostStage : public Stage {
     to.push_back(std::move(loop));
   }
 
-  // The next batches of the ring: what anyone touched lies a whole ring back.
+  // Runs the next batches of the ring: it is a whole ring since any contender touched them.
   double cold_turn(const Contender& one) {
     if (position_ + batches_per_turn_ > batches_) position_ = 0;
     const std::int64_t first = position_;
@@ -266,7 +267,7 @@ class HostStage : public Stage {
     return (measure_seconds(case_.threads) - begin) / double(batches_per_turn_);
   }
 
-  // Seconds from the common start to the end of the last thread.
+  // Returns seconds from the common start to the end of the last thread.
   double hot_loop(const Contender& one, std::int64_t runs) const {
     if (case_.threads == 1) {
       const double begin = thread_cpu_seconds();
@@ -304,12 +305,13 @@ std::unique_ptr<Stage> Host::stage(const Case& c, int place) {
   return std::make_unique<HostStage>(*this, arenas[place], c);
 }
 
-// On one batch and one thread.
+// Counts on one batch and one thread.
 std::vector<std::string> Host::hardware_counts(const Case& c) {
   const HardwareCounters counters;
   if (!counters.unavailable().empty())
     return {fmt::format("hardware counters: none ({})", counters.unavailable())};
-  constexpr double counted_problems = 200000;  // enough that opening and closing the counters disappears
+  // Enough to make the cost of opening and closing the counters negligible.
+  constexpr double counted_problems = 200000;
   HostStage on_one(*this, arenas[0], c);
   GemmOptions options = on_one.options();
   options.threads = 1;

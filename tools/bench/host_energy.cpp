@@ -1,4 +1,4 @@
-// Windows and single runs.
+// Measures energy by windows and by single runs.
 #include "bench/host_energy.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void HostEnergy::weigh(Contender& one, const std::function<double()>& turn) cons
     if (meter != nullptr) hold();
     keep(one, energy, runs);
   } catch (const Error& error) {
-    if (error.argument() != "energy") throw;  // the contender's own
+    if (error.argument() != "energy") throw;  // an error of the contender itself
     one.energy_note = error.what();
   }
 }

@@ -1,5 +1,5 @@
-// Joules of contenders on the host, by the meter of the CPU packages. A machine whose meter does not answer
-// says why, in the place of a number.
+// Measures joules of contenders on the host by the meter of the CPU packages. If the meter does not answer,
+// gives the reason in place of a number.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ class HostEnergy {
  public:
   explicit HostEnergy(const std::string& sysfs = "/sys") : meters_(find_energy_meters(sysfs)) {}
 
-  // Repeats turn(), which returns how many runs it made, for as long as the meter needs, and keeps the joules
-  // of one run in the contender, or why there are none.
+  // Repeats turn(), which returns its number of runs, for as long as the meter needs, and keeps the joules of
+  // one run in the contender, or the reason why there are none.
   void weigh(Contender& one, const std::function<double()>& turn) const;
-  // Keeps what one run takes while it is timed, and returns what `turn` returns, its seconds. With GPUs at
-  // work nothing is kept: no meter covers both.
+  // Keeps the joules of one run while it is timed, and returns the result of `turn`, its seconds. Keeps
+  // nothing if GPUs work: no meter covers both.
   double watch(Contender& one, bool with_gpus, const std::function<double()>& turn) const;
-  // Why a family that weighs nothing has no energy: there is no meter, or else this.
+  // Returns why a family that measures no energy has none: there is no meter, or else `otherwise`.
   std::string why_none(const std::string& otherwise) const;
 
  private:

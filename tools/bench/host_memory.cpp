@@ -1,4 +1,4 @@
-// Both kinds behind one pointer.
+// Holds both kinds of memory behind one pointer.
 #include "bench/host_memory.hpp"
 
 #include "measure/buffers.hpp"

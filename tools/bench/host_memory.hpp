@@ -1,4 +1,4 @@
-// Memory of the host for operands that GPUs take part in: pageable as malloc gives it, or pinned.
+// Allocates host memory for operands that GPUs use: pageable, from malloc, or pinned.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tilewright::bench {
 
-// `kind` is pageable or pinned. Throws Error(unsupported) for pinned memory where there is no GPU.
+// `kind` is pageable or pinned. Throws Error(unsupported) for pinned memory if there is no GPU.
 std::shared_ptr<void> host_memory(const std::string& kind, std::int64_t bytes);
 
 }  // namespace tilewright::bench

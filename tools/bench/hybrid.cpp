@@ -1,6 +1,6 @@
-// The family hybrid: products and batches of host operands on CPU and GPUs, as the paper validates its models
-// (Bernabe 2014, section 4 and Table 1): the CPU's columns by each way of choosing them, their times beside
-// the exhaustive optimum, predicted beside measured, and peers in the same rounds.
+// The family hybrid: products and batches of host operands on CPU and GPUs, measured as the paper validates
+// its models (Bernabe 2014, section 4 and Table 1): the CPU's columns by each method of choosing them, with
+// their times against the exhaustive optimum, predicted against measured, and peers in the same rounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,13 +65,13 @@ class HybridOperands {
   DType dtype_;
   std::int64_t bytes_[3] = {};
   std::shared_ptr<void> memory_[3];
-  std::vector<void*> pointers_[3];  // of a pointer batch
+  std::vector<void*> pointers_[3];  // for a pointer batch
   alignas(16) unsigned char scalars_[32] = {};
   Operands operands_;
 };
 
-// The largest difference of two C, as they lie in memory, over the largest that rounding explains; of a large
-// batch in problems here and there.
+// Returns the largest difference of two results C, as they lie in memory, over the largest that rounding
+// explains; for a large batch, samples some problems.
 template <class T>
 double difference(const GemmProblem& problem, const void* x, const void* y) {
   constexpr std::int64_t most_problems = 4096;
@@ -217,7 +217,8 @@ class HybridFamily : public Family {
     for (const std::string& line : absent) told.lines.push_back(fmt::format("{} {}", case_text(c), line));
   }
 
-  // Everybody once from the same C, against the first; searches for a split happen here.
+  // Runs each contender once from the same C and compares it with the first; searches for a split happen
+  // here.
   void check(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
     std::vector<std::byte> first;
     const auto* at = static_cast<const std::byte*>(operands.c_data());
@@ -256,7 +257,7 @@ class HybridFamily : public Family {
     return measure_hybrid_bound(*machine_, c.problem, int(machine_->gpus().size()));
   }
 
-  // Of all cases that share the keys of a summary and a kind of memory.
+  // Figures of all cases that share the keys of a summary and a kind of memory.
   struct Group {
     json key;
     std::vector<double> deviations, prediction_errors, over_best, over_xt, shares, automatic_losses;
@@ -313,7 +314,7 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
   row["metrics"] = {{"variant", one.variant}};
   if (one.role == Role::ours) {
     const json run = one.plan->impl().runner->last_run();
-    // What ran on the CPU alone knows of no parts, and one that was not shared out has null for some.
+    // A product that ran on the CPU alone has no parts, and one that was not shared has null for some.
     const auto part = [&](const char* key, const json& otherwise) {
       return run.is_object() && run.contains(key) && !run[key].is_null() ? run[key] : otherwise;
     };

@@ -1,4 +1,4 @@
-// The best of a few times of each.
+// Takes the best of a few times of each.
 #include "bench/hybrid_bound.hpp"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr std::int64_t most_bytes = std::int64_t(256) << 20;  // of one timed transfer
-constexpr double most_products = 4e11;                        // of one timed product
+constexpr std::int64_t most_bytes = std::int64_t(256) << 20;  // for one timed transfer
+constexpr double most_products = 4e11;                        // for one timed product
 
 double transfer_s(CalibrationMachine& machine, TimedWork work, double bytes) {
   if (bytes <= 0) return 0;
@@ -17,7 +17,7 @@ double transfer_s(CalibrationMachine& machine, TimedWork work, double bytes) {
   return best_seconds(machine, e) * bytes / double(e.bytes);
 }
 
-// Of its transfers: products of small matrices run while others are moved.
+// Bounds a batch by its transfers: products of small matrices overlap the transfers of others.
 HybridBound batch_bound(CalibrationMachine& machine, const GemmProblem& p, int gpus) {
   HybridBound bound;
   const double es = double(size_bytes(p.dtype)), count = double(p.batch_count) / gpus;
@@ -45,7 +45,7 @@ HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem&
   const double es = double(size_bytes(p.dtype)), m = double(p.m), n = double(p.n), k = double(p.k);
   HybridBound bound;
   if (p.layout != Layout::single) return batch_bound(machine, p, gpus);
-  // A goes over every link once where GPUs cannot pass it on, and over one where they can.
+  // Every link carries all of A if GPUs cannot pass it on, and a share of it if they can.
   const double c = m * n * es / gpus, b = k * n * es / gpus;
   const double a = m * k * es / (gpus > 1 && machine.reaches(1, 0) ? gpus : 1);
   const double in = transfer_s(machine, TimedWork::to_device, a + b + (p.beta != Scalar::zero ? c : 0));

@@ -1,5 +1,5 @@
-// What bench hybrid needs of a GPU besides ours: the peers that multiply host operands there. Builds without
-// GPU sources have none, and say so.
+// The peers of bench hybrid on GPUs: libraries that multiply host operands there. Builds without GPU sources
+// have none, and report that.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@ struct HybridPeer {
 class HybridPeers {
  public:
   virtual ~HybridPeers() = default;
-  // Those that take the problem; why others do not, a line each.
+  // Returns the peers that support the problem; adds a line for each other one with the reason.
   virtual std::vector<HybridPeer> peers(const GemmProblem& problem, std::vector<std::string>& absent) = 0;
 };
 
-// On these GPUs. Null with the reason where there is none.
+// Runs on these GPUs. Returns null with the reason if there are no peers.
 std::unique_ptr<HybridPeers> hybrid_peers(const std::vector<int>& gpus, std::string& why_none);
 
 }  // namespace tilewright::bench

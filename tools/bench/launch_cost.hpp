@@ -1,6 +1,6 @@
-// What a launch costs the host: of a batch of small problems through a prepared plan, through the API, from a
-// captured graph, and by the driver's call alone; of a large product through a plan that cuBLAS serves, and
-// by cuBLAS's own function. Each group is interleaved.
+// Measures the host's cost of a launch: for a batch of small problems through a prepared plan, through the
+// API, from a captured graph, and by the driver's call alone; for a large product through a plan that cuBLAS
+// serves, and by cuBLAS's own function. Each group is interleaved.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ struct GpuLaunchCost {
 
 struct GpuLaunchCosts {
   std::string device;
-  std::string why_none;     // not empty where there is no GPU
-  std::string why_no_blas;  // not empty where there is no cuBLAS to compare with
+  std::string why_none;     // not empty if there is no GPU
+  std::string why_no_blas;  // not empty if there is no cuBLAS to compare with
   std::vector<GpuLaunchCost> costs;
 };
 
-// Builds without GPU sources measure none, and say so.
+// Builds without GPU sources measure none, and report that.
 GpuLaunchCosts measure_gpu_launches(int repetitions);
 
 }  // namespace tilewright::bench

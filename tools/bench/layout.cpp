@@ -1,6 +1,6 @@
 // The family layout: converting strided and pointer batches to interleaved ones, multiplying there, and
-// converting back, beside multiplying where the data are (Dongarra 2017, Figs. 4a and 5). From the parts
-// follows how often converted data must be used before converting pays.
+// converting back, compared with multiplying in place (Dongarra 2017, Figs. 4a and 5). The times show how
+// often converted data must be used before converting pays.
 #include "kernel/layout/layout.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// In the order in which they are told; `converted` is the three in turn.
+// The parts in the order of the report; `converted` is the three in sequence.
 constexpr const char* parts[] = {"convert_in", "direct", "interleaved", "convert_out", "converted"};
 
 Case interleaved_case(const Case& c) {
@@ -31,7 +31,7 @@ Case interleaved_case(const Case& c) {
   return to;
 }
 
-// One case on its way to interleaved blocks and back.
+// Converts one case to interleaved blocks, multiplies, and converts back.
 class LayoutRun {
  public:
   LayoutRun(Machine& machine, const Case& c)
@@ -78,8 +78,8 @@ class LayoutRun {
     return told;
   }
 
-  // Ours over the best peer, whichever way ours is faster: as the batch lies, or converted and back; 0
-  // without a peer.
+  // Returns the best peer's time over tilewright's, which is the faster of multiplying in place and
+  // converting both ways; 0 without a peer.
   double ratio() const {
     const Contender* peer = find("direct", false);
     if (peer == nullptr) return 0;
@@ -103,7 +103,7 @@ class LayoutRun {
     all_.back().run = std::move(run);
   }
 
-  // Conversions are right when what they enclose is.
+  // Conversions are right if the multiplication between them is.
   void add_multiplication(const std::string& way, const GemmOptions& options) {
     Contender one = blocks_->ours("tilewright", machine_.context, options);
     one.what = "interleaved", one.variant = way;
@@ -113,8 +113,8 @@ class LayoutRun {
     };
     all_.push_back(std::move(one));
   }
-  // The promising configs of one way, and what wisdom knows of such blocks; those that do not compile or fit
-  // are left out.
+  // Adds the promising configs of one method, and those in wisdom for such blocks; leaves out those that do
+  // not compile or fit.
   void add_way(const Stage::Way& way) {
     if (way.name.empty()) return add_multiplication("", blocks_->options());
     if (way.configs.empty()) note("no kernel with {} fits blocks of {}", way.name, to_.problem.block);
@@ -137,7 +137,7 @@ class LayoutRun {
       add_multiplication(way.name, blocks_->options());
   }
 
-  // The three in turn, with the multiplication that a first turn found fastest.
+  // Adds the three in sequence, with the multiplication that was fastest in a first sample.
   void add_converted() {
     const Contender* best = nullptr;
     double best_s = 0;
@@ -168,7 +168,8 @@ class LayoutRun {
       }
   }
 
-  // Of each part, and of each way to multiply interleaved blocks, the fastest of ours and of the peers.
+  // Keeps the fastest of tilewright and of the peers for each part and each method of multiplying interleaved
+  // blocks.
   void keep_fastest() {
     for (const char* what : parts)
       for (const bool ours : {true, false})
@@ -184,7 +185,7 @@ class LayoutRun {
             *known = &one;
         }
   }
-  // The fastest of a part.
+  // Finds the fastest contender of a part.
   const Contender* find(const std::string& what, bool ours = true) const {
     const Contender* best = nullptr;
     for (const Contender* one : kept_)
@@ -194,7 +195,8 @@ class LayoutRun {
     return best;
   }
 
-  // Bytes that a part must move and the rate of the loop that bounds it; 0 where no bound is told.
+  // Returns the bytes that a part must move and the rate of the loop that bounds it; 0 if no bound is
+  // reported.
   std::pair<double, double> bound_of(const Contender& one) const {
     if (one.what == "convert_in") return {conversion_.in_bytes, copying_};
     if (one.what == "convert_out") return {conversion_.out_bytes, copying_};
@@ -270,7 +272,7 @@ class LayoutRun {
         object["wisdom_match"] = to_string(tilewright::bench::match_of(*part.plan));
       }
     }
-    // Conversions are checked as a part of what they enclose, and have no error of their own.
+    // Conversions are checked as a part of the converted multiplication, and have no error of their own.
     if (part.accuracy.bound > 0)
       object["error"] = part.accuracy.error, object["error_bound"] = part.accuracy.bound;
     add_energy(object, part, flops(from_.problem) * from_.batches_at_once());
@@ -285,7 +287,7 @@ class LayoutRun {
     return object;
   }
 
-  // What `explain` computes thresholds from.
+  // `explain` computes thresholds from this record.
   json record_of(const LayoutCosts& costs) const {
     json record = case_keys(from_);
     record.update(to_json(costs));
@@ -306,7 +308,7 @@ class LayoutRun {
   Machine::Conversion conversion_;
   std::vector<Contender> all_;
   std::vector<const Contender*> kept_;
-  double multiplying_ = 0, copying_ = 0;  // bytes per second of the best loops; 0 where there are none
+  double multiplying_ = 0, copying_ = 0;  // bytes per second of the best loops; 0 if there are none
   CaseResult state_;                      // clock, readings and provenance
   std::vector<std::string> notes_;        // for people
 };
@@ -348,7 +350,7 @@ class LayoutFamily : public Family {
   }
 
  private:
-  // On a GPU our kernels alone know interleaved blocks.
+  // On a GPU only tilewright's kernels support interleaved blocks.
   static Case with_candidate(Case c) {
     if (c.on_device()) c.options.candidate = "gemm_small";
     return c;

@@ -1,5 +1,5 @@
-// Where cases are measured: a machine, host or GPU, and on it a stage, which holds the operands of one case,
-// calls implementations on them, and times turns. Who takes part in which order is run.hpp's.
+// A machine, host or GPU, on which cases are measured, and its stage, which holds the operands of one case,
+// calls implementations on them, and times samples. run.hpp decides who takes part in which order.
 #pragma once
 
 #include <memory>
@@ -18,49 +18,49 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // A plan with and without wisdom of the case as the public interface runs it. `options` are options() or
-  // with more.
+  // Makes a contender of a plan of the case, with or without wisdom, run as the public interface runs it.
+  // `options` are options() or extend them.
   virtual Contender ours(const std::string& impl, Context& context, const GemmOptions& options) = 0;
   virtual GemmOptions options() const = 0;
-  // The promising configs that may be tried beside the plan's; none where there are none to choose from.
+  // Returns the promising configs to try in addition to the plan's; empty if there is no choice.
   virtual std::vector<nlohmann::json> promising(std::size_t) const { return {}; }
-  // Of interleaved batches: the ways of multiplying that are told apart, by name, with the promising configs
-  // of each. One without a name: what the plan says.
+  // For interleaved batches: the methods of multiplying that are reported separately, by name, with the
+  // promising configs of each. A method without a name is the plan's own choice.
   struct Way {
     std::string name;
     std::vector<nlohmann::json> configs{};
     bool (*is_of)(const nlohmann::json& config) = [](const nlohmann::json&) { return true; };
   };
   virtual std::vector<Way> ways(std::size_t) const { return {{""}}; }
-  // Those of the run's peers that take the case, and why others do not.
+  // Adds the run's peers that support the case, and the reasons why others do not.
   virtual void add_peers(std::vector<Contender>& to, std::vector<Absence>& absences) = 0;
-  // The streaming and multiply-add loops that bound it.
+  // Adds the streaming and multiply-add loops that bound it.
   virtual void add_loops(std::vector<Contender>& to) = 0;
-  // After an implementation failed: throws when nothing runs any more.
+  // Called after an implementation failed: throws if nothing can run any more.
   virtual void expect_sound(const Contender&, const Error&) const {}
 
-  // Seconds of one run; a first turn of somebody sets his `runs`.
+  // Returns seconds of one run; a contender's first sample sets its `runs`.
   virtual double turn(Contender& contender) = 0;
   virtual RoundRules rules() const = 0;
-  // How many of so many runs on the first batch leave other bits in C than the first one: every kernel of
-  // ours is deterministic, so that what moves is a race.
+  // Returns how many of `runs` runs on the first batch leave other bits in C than the first one: every kernel
+  // of tilewright is deterministic, so a difference is a race.
   virtual int moved(const Contender&, int) { return 0; }
-  // Runs once and waits; blocks and threads of what was launched, where it is ours.
+  // Runs once and waits; returns blocks and threads of tilewright's launch.
   virtual nlohmann::json launch_once(const Contender& one) {
     one.run(0);
     return nlohmann::json::object();
   }
-  // Joules of one run under steady load, into the contender, or why there are none.
+  // Stores joules of one run under steady load in the contender, or the reason why there are none.
   virtual void weigh(Contender&) {}
 
-  // The operands of a batch of the ring, with the stream to queue on.
+  // The number of batches in the ring, and the operands of one with the stream to queue on.
   virtual std::int64_t batches() const = 0;
   virtual Operands batch(std::int64_t index) const = 0;
-  // Runs once and compares what becomes of C in the first batch. Throws what `run` throws.
+  // Runs once and compares C of the first batch with a reference. Rethrows the errors of `run`.
   virtual Accuracy check(const std::function<void()>& run) = 0;
-  // Bytes that must move in the batch.
+  // Returns the bytes that must move in the batch.
   virtual double bytes() const = 0;
-  // Metrics, notes and provenance of now. The ceilings are among `timed`.
+  // Adds current metrics, notes and provenance. The ceilings are among `timed`.
   virtual void tell(const std::vector<Contender>& timed, CaseResult& result) const = 0;
 };
 
@@ -69,31 +69,32 @@ class Machine {
   explicit Machine(const Plan& run) : plan(run), context(options(true)), without_wisdom(options(false)) {}
   virtual ~Machine() = default;
 
-  // What is there and what is not, a line each.
+  // Returns a line for each part of the machine, present or missing.
   virtual std::vector<std::string> describe() const = 0;
-  // Compiles what all of these need, on every core.
+  // Compiles the kernels of all of these on every core.
   virtual void prepare(const std::vector<Case>&) {}
-  // One at a time in each of two places, which have memory of their own.
+  // One stage at a time may exist in each of two places, which have memory of their own.
   virtual std::unique_ptr<Stage> stage(const Case& c, int place = 0) = 0;
-  // From a strided or pointer batch to the same problems interleaved, and back.
+  // Converts a strided or pointer batch to the same problems interleaved, and back.
   struct Conversion {
-    std::function<void(const Operands& from, const Operands& to)> in;   // A, B and, where it is read, C
+    std::function<void(const Operands& from, const Operands& to)> in;   // A, B and, if it is read, C
     std::function<void(const Operands& to, const Operands& from)> out;  // C
-    // That must move; 0 where no bound is told, else with the loops "multiplying" and "copying".
+    // Bytes that must move; 0 if no bound is reported, otherwise bounded by the loops "multiplying" and
+    // "copying".
     double in_bytes = 0, out_bytes = 0;
     std::vector<Contender> loops{};
   };
   virtual Conversion conversion(const GemmProblem& from, const GemmProblem& to, int threads) = 0;
-  // Under which costs measured here are kept.
+  // The key of costs measured here.
   virtual std::string device() const = 0;
-  // Lines of counters beside those of the plan itself.
+  // Returns lines of hardware counters, in addition to the counts of the plan itself.
   virtual std::vector<std::string> hardware_counts(const Case& c) = 0;
 
   const Plan& plan;
   Context context, without_wisdom;
 
  private:
-  // The match is a column of what bench writes.
+  // The match of a wisdom record is a column of bench's output.
   static ContextOptions options(bool use_wisdom) {
     ContextOptions all;
     all.use_wisdom = use_wisdom;
@@ -104,12 +105,13 @@ class Machine {
 
 // The plan must outlive the machine.
 std::unique_ptr<Machine> host_machine(const Plan& plan);
-// Throws Error(unsupported) where there is no GPU, or no runtime for one in this build, with the reason.
+// Throws Error(unsupported) with the reason if there is no GPU, or no runtime for one in this build.
 std::unique_ptr<Machine> gpu_machine(const Plan& plan);
-// Of the family and the location.
+// Returns the machine for the plan's family and location.
 std::unique_ptr<Machine> machine_for(const Plan& plan);
 
-// cublas_strided, cublas_pointer and cublas_grouped of small matrices on a GPU; cublas of large ones.
+// Returns cublas_strided, cublas_pointer and cublas_grouped for small matrices on a GPU; cublas for large
+// ones.
 std::vector<std::string> gpu_peer_names(const std::string& family);
 
 }  // namespace tilewright::bench

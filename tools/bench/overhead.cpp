@@ -1,6 +1,6 @@
-// The family overhead: what a multiplication costs besides multiplying. Generating a kernel, calling it
-// through a plan, calling the API, and beside them LIBXSMM's dispatch and call for the same single problem,
-// all hot and interleaved; and, last, what launches on a GPU and lookups in a large wisdom cost.
+// The family overhead: the cost of a multiplication besides multiplying. Measures generating a kernel,
+// calling it through a plan, calling the API, and LIBXSMM's dispatch and call for the same single problem,
+// all hot and interleaved; and, last, launches on a GPU and lookups in a large wisdom.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// One problem in L1, as the smallest thing a caller can ask for.
+// One problem in L1, the smallest call of a user.
 Case single_problem(const Case& c) {
   Case one = c;
   one.problem.layout = one.layout = Layout::single;
@@ -152,7 +152,7 @@ class Overhead : public Family {
   const Plan& plan_;
   std::unique_ptr<Machine> machine_;
   std::vector<std::string> seen_;
-  Summary summary_;  // of a planned call beside LIBXSMM's dispatch and call
+  Summary summary_;  // compares a planned call with LIBXSMM's dispatch and call
 };
 
 }  // namespace

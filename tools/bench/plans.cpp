@@ -1,4 +1,4 @@
-// Plans as rows and lines.
+// Describes plans in rows and lines.
 #include "bench/plans.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a plan says of itself, in the words of benches: the only place that looks into one.
+// Describes a plan in bench's words: the only place that accesses the plan's internals.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace tilewright::bench {
 
-nlohmann::json config_of(const GemmPlan& plan);  // null where there is nothing to choose
+nlohmann::json config_of(const GemmPlan& plan);  // null if there is no choice
 WisdomMatch match_of(const GemmPlan& plan);
-// candidate, kernel, its counts and metrics, as far as there are any.
+// Returns candidate, kernel, its counts and metrics, if there are any.
 nlohmann::json metrics_of(const GemmPlan& plan);
-// Lines for people: what the generated code executes per problem, or what a kernel takes of a GPU and where
-// the cost model sees its cycles go.
+// Returns lines for people: the instructions of the generated code per problem, or a kernel's resources on a
+// GPU and the cycles of the cost model by cause.
 std::vector<std::string> counts_of(const GemmPlan& plan);
-// Seconds of CPU time to generate the kernel by itself: no cache, no plan. Empty where none is generated.
+// Returns seconds of CPU time to generate the kernel alone: no cache, no plan. Empty if no kernel is
+// generated.
 std::optional<double> generation_seconds(const GemmPlan& plan);
 
 }  // namespace tilewright::bench

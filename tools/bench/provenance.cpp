@@ -1,4 +1,4 @@
-// Provenance of measurements.
+// Collects the provenance of measurements.
 #include "bench/provenance.hpp"
 
 #include <fstream>
@@ -99,7 +99,7 @@ std::string command_line() {
   for (std::size_t end = raw.find('\0'); end != std::string::npos;
        begin = end + 1, end = raw.find('\0', begin)) {
     std::string word = raw.substr(begin, end - begin);
-    if (begin == 0) word = word.substr(word.rfind('/') + 1);  // where the program lies is nobody's business
+    if (begin == 0) word = word.substr(word.rfind('/') + 1);  // the program's folder is private
     if (!text.empty()) text += ' ';
     text += for_shell(word);
   }

@@ -1,5 +1,5 @@
-// Where and when a measurement was made: the keys that every measured JSON object carries. Filled from the
-// machine and from what the build knows.
+// Where and when a measurement was made: the keys that every measured JSON object carries, filled from the
+// machine and from the build's data.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace tilewright {
 // Adds device, device_uuid, driver, commit and time.
 void add_provenance(nlohmann::json& object);
 
-// Every key of a measurement that the object lacks, as null, and metrics as an empty object: what a verb
-// cannot know is said to be unknown, and scripts need not ask which verb wrote a row.
+// Adds every key of a measurement that the object lacks, as null, and metrics as an empty object: a key that
+// a verb cannot know is present as unknown, and scripts need not ask which verb wrote a row.
 void add_missing_keys(nlohmann::json& object);
 
-// The energy keys as null, and why.
+// Adds the energy keys as null, with the reason.
 void add_no_energy(nlohmann::json& object, const std::string& why);
 
-// The command line as it was typed, quoted so that a shell repeats it.
+// Returns the command line as typed, quoted so that a shell repeats it.
 std::string command_line();
 
 }  // namespace tilewright

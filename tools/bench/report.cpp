@@ -1,4 +1,4 @@
-// Tables, JSON objects and summaries of measured cases.
+// Writes tables, JSON objects and summaries of measured cases.
 #include "bench/report.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Ours without wisdom over ours, and by how much the rule of thumb costs more.
+// Adds the time without wisdom over the time with it, and by how much the rule of thumb costs more.
 void add_regret(json& object, const std::vector<double>& ratios, const std::vector<std::string>& cases) {
   add_statistics(object, "default_ratio", ratios, cases);
   const auto most = std::max_element(ratios.begin(), ratios.end());
@@ -39,7 +39,7 @@ json case_metrics(const CaseResult& result, const Contender& impl) {
   return metrics;
 }
 
-// Seven figures are more than any measurement has, and a third less to keep.
+// Seven figures are more than any measurement has, and take a third less space.
 void round_figures(json& value) {
   if (value.is_number_float() && std::isfinite(value.get<double>()))
     value = std::strtod(fmt::format("{:.7g}", value.get<double>()).c_str(), nullptr);
@@ -47,11 +47,11 @@ void round_figures(json& value) {
     for (auto& item : value) round_figures(item);
 }
 
-// Of ours beside the fastest peer: who errs more, and the ratio of times that was paired within rounds.
+// Compares tilewright with the fastest peer: the errors of both, and the ratio of times paired within rounds.
 void add_comparison(json& object, const CaseResult& result) {
   const Contender* peer = result.best(Role::peer);
   if (!peer || !result.bench_case.on_device()) return;
-  object["error_ratio"] = *result.error_ratio(Role::peer);  // null where ours alone errs
+  object["error_ratio"] = *result.error_ratio(Role::peer);  // null if only tilewright has an error
   if (const auto ratio = result.paired_ratio(Role::peer)) object["ratio"] = ratio_keys(peer->impl, *ratio);
   if (const auto ratio = result.paired_efficiency(Role::peer))
     object["efficiency_ratio"] = ratio_keys(peer->impl, *ratio);
@@ -129,7 +129,7 @@ void add_shared_keys(json& row) {
   for (const char* key :
        {"cpu_share", "gpus", "transfer_s", "compute_s", "predicted_s", "error_budget", "select"})
     if (!row.contains(key)) row[key] = nullptr;
-  row["math_mode"] = "full";  // the one that is built
+  row["math_mode"] = "full";  // the only mode that is built
 }
 
 std::string percent_text(const json& values) {

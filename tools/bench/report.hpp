@@ -1,5 +1,5 @@
-// What `bench` says: a line per case for people, a JSON object per implementation and a summary per group of
-// cases for scripts. The keys are a contract (docs/measuring.md).
+// The output of `bench`: a line per case for people, a JSON object per implementation and a summary per group
+// of cases for scripts. The keys are a contract (docs/measuring.md).
 #pragma once
 
 #include <string>
@@ -10,56 +10,56 @@
 
 namespace tilewright::bench {
 
-// Keys of a time, and with them those of what was measured of one implementation in the case: what families
-// that compare no multiplications write.
+// Returns the keys of a time, and the keys of one implementation's measurements in the case, for families
+// that do not compare multiplications.
 nlohmann::json seconds_keys(const Estimate& seconds);
-// Of a ratio to a peer that was taken in pairs.
+// Returns the keys of a ratio to a peer that was taken in pairs.
 nlohmann::json ratio_keys(const std::string& peer, const Estimate& ratio);
 nlohmann::json measured_row(const Case& c, const std::string& impl, const Estimate& seconds);
 
-// Joules of one run and what follows from them, or the note why there are none.
+// Adds joules of one run and figures derived from them, or the note why there are none.
 void add_energy(nlohmann::json& row, const Contender& one, double flops);
 
 // {..., .95, ...} -> {"..._geomean": .97, "..._min": .95, "..._min_case": ...} into the object; null without
 // cases.
 void add_statistics(nlohmann::json& object, const std::string& prefix, const std::vector<double>& values,
                     const std::vector<std::string>& cases);
-// {"mean": ..., "worst": ...}, the worst being the largest; null without values.
+// Returns {"mean": ..., "worst": ...}, the worst being the largest; null without values.
 nlohmann::json mean_and_worst(const std::vector<double>& values);
 
-// A config in words: " mr=4 nr=8", with a blank before each.
+// Returns a config in words: " mr=4 nr=8", with a blank before each.
 std::string config_text(const nlohmann::json& config);
 
-// Keys of rows whose work CPU and GPUs may share, null where the row does not have them.
+// Adds the keys of rows whose work CPU and GPUs may share, as null if the row lacks them.
 void add_shared_keys(nlohmann::json& row);
-// The summary's keys of one kind of memory in a line for people, and {"mean", "worst"} as "mean 1.2 %,
-// worst 3.4 %".
+// Formats the summary's keys of one kind of memory in a line for people, and {"mean", "worst"} as "mean 1.2
+// %, worst 3.4 %".
 std::string summary_line(const nlohmann::json& summary);
 std::string percent_text(const nlohmann::json& mean_and_worst);
 
 std::string table_head();
 std::string table_line(const CaseResult& result);
 
-// One object per implementation, ours first.
+// Returns one object per implementation, tilewright first.
 std::vector<nlohmann::json> json_of(const CaseResult& result);
 
-// What the cases of one summary share.
+// Returns the keys that the cases of one summary share.
 nlohmann::json summary_key(const Case& c);
 
 // Collects cases; one object for each distinct (family, dtype, layout, op, beta, residency, threads, target),
-// in the order in which they first came.
+// in the order of their first cases.
 class Summary {
  public:
   void add(const CaseResult& result);
-  // Of families that compare something else than multiplications: ours over the best peer, and the share of
-  // the bound; 0 where there is none.
+  // For families that do not compare multiplications: the speed of tilewright over that of the best peer, and
+  // the share of the bound; 0 if there is none.
   void add(const Case& c, double ratio, double share);
   std::vector<nlohmann::json> objects() const;
-  // The same for people.
+  // Returns the same as lines for people.
   std::vector<std::string> lines() const;
 
  private:
-  // Values of one kind with the cases that they are of.
+  // Values of one kind with their cases.
   struct Values {
     std::vector<double> values;
     std::vector<std::string> cases;

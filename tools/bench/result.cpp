@@ -1,4 +1,4 @@
-// Comparisons within one case.
+// Compares implementations within one case.
 #include "bench/result.hpp"
 
 #include <algorithm>

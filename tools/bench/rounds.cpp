@@ -1,4 +1,4 @@
-// The loop of rounds: order, turns, who drops out.
+// The loop of rounds: order, samples, and elimination.
 #include "bench/rounds.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace tilewright::bench {
 namespace {
 
-// In as many rounds each is first once, which follows what lies between rounds; who follows whom is drawn
-// anew after these.
+// Each contender is first once in as many rounds, because the first one follows the pause between rounds;
+// after these the order is drawn anew.
 class Order {
  public:
   explicit Order(std::size_t count) : order_(count) { std::iota(order_.begin(), order_.end(), 0u); }
@@ -36,7 +36,7 @@ bool has_rivals(Role role) {
   return role != Role::ours && role != Role::compute_loop && role != Role::other_loop;
 }
 
-// Who is clearly beaten by another of its role.
+// Marks contenders that another of their role clearly beats.
 std::vector<bool> hopeless(const std::vector<Contender>& all, double factor) {
   std::map<Role, double> best;
   std::vector<double> centre;

@@ -1,4 +1,5 @@
-// Contenders of one case, their turns, and the result in the words that all families share.
+// Makes the contenders of one case, samples them, and describes the result in the form that all families
+// share.
 #include "bench/run.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr std::size_t most_finalists = 3;  // of the configs tried beside the plan's
+constexpr std::size_t most_finalists = 3;  // of the configs tried in addition to the plan's
 constexpr int screening_turns = 3;
 
 class Run {
@@ -45,8 +46,8 @@ class Run {
   }
 
  private:
-  // With and without wisdom or the config that was asked for. On the host the rule of thumb is left out where
-  // it says the same.
+  // Adds tilewright with and without wisdom or the requested config. On the host the rule of thumb is left
+  // out if it gives the same config.
   void add_ours() {
     all_.push_back(stage_->ours("tilewright", machine_.context, stage_->options()));
     const GemmOptions& asked = case_.options;
@@ -65,7 +66,8 @@ class Run {
     if (!plan || config_of(*standard.plan) != config_of(*plan)) all_.push_back(std::move(standard));
   }
 
-  // The promising configs of the space, compiled side by side; those that do not compile or fit are left out.
+  // Adds the promising configs of the space, compiled concurrently; leaves out those that do not compile or
+  // fit.
   void add_configs() {
     std::vector<GemmOptions> tried;
     if (machine_.plan.configs > 0)
@@ -91,7 +93,7 @@ class Run {
       }
   }
 
-  // Which of the configs tried go on.
+  // Selects the tried configs that continue.
   void screen_configs() {
     std::vector<double> centres;
     const auto is_tried = [](const Contender& one) { return one.role == Role::ours && !one.variant.empty(); };
@@ -109,8 +111,7 @@ class Run {
     });
   }
 
-  // The best of several is best by chance, too: what it gains on others is told by rounds that did not choose
-  // it.
+  // The best of several is best partly by chance, so only rounds after the choice count.
   void choose_ours() {
     const auto competes = [](const Contender& one) { return one.impl == "tilewright"; };
     const auto others = std::stable_partition(all_.begin(), all_.end(), competes);
@@ -129,7 +130,7 @@ class Run {
     all_.insert(all_.begin(), std::move(*best));
   }
 
-  // In turn, as often as is asked for.
+  // Measures energy in alternation, as often as requested.
   void weigh() {
     for (int round = 0; round < machine_.plan.energy_rounds; ++round)
       for (Contender& one : all_)
@@ -163,8 +164,9 @@ class Run {
                 memory ? stage_->bytes() : result_.work_flops);
   }
 
-  // A bound that is beaten is none: who did the work of the case faster than any loop is the ceiling. So it
-  // may be where a streaming loop is at its worst, or where others were at work during a loop's turns.
+  // A bound that a contender beats is not a bound: a contender that does the case's work faster than any loop
+  // becomes the ceiling. This can happen if a streaming loop is at its worst, or if other programs ran during
+  // a loop's samples.
   void raise_bound(double& ceiling, double work) {
     for (const Contender& one : all_) {
       const double seconds = one.seconds.centre;
@@ -175,11 +177,11 @@ class Run {
     }
   }
 
-  // The variant that counts is the fastest of its implementation.
+  // The fastest variant of each implementation counts.
   void keep_best_variants() {
     for (Contender& one : all_) {
       if (one.is_loop()) continue;
-      one.run = {}, one.check = {};  // they end with the stage
+      one.run = {}, one.check = {};  // their operands end with the stage
       const auto known = std::find_if(result_.impls.begin(), result_.impls.end(),
                                       [&](const Contender& kept) { return kept.impl == one.impl; });
       if (known == result_.impls.end() || machine_.plan.races > 0)

@@ -1,15 +1,17 @@
-// One case measured: ours and its peers are checked, then timed in turn with the loops that bound them.
+// Measures one case: tilewright and its peers are checked, then timed in alternation with the loops that
+// bound them.
 #pragma once
 
 #include "bench/machine.hpp"
 
 namespace tilewright::bench {
 
-// Throws Error(internal) when ours is wrong, and what planning the case throws. With plan.check_only nothing
-// is timed.
+// Throws Error(internal) if tilewright's result is wrong, and the errors of planning the case. With
+// plan.check_only nothing is timed.
 CaseResult run_case(Machine& machine, const Case& c);
 
-// Checks everybody and takes those that are wrong or fail out, into `absences`. Throws where that is ours.
+// Checks all contenders and moves those that are wrong or fail to `absences`. Throws if tilewright is among
+// them.
 void check_all(const Stage& stage, const Case& c, std::vector<Contender>& contenders,
                std::vector<Absence>& absences);
 

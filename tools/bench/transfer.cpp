@@ -1,5 +1,5 @@
-// The family transfer. On the CPU allocation, first touch and release are timed together here; on a GPU the
-// stages are gpu/transfer.cpp's.
+// The family transfer. On the CPU allocation, first touch and release are timed together here; on a GPU
+// gpu/transfer.cpp measures the stages.
 #include "bench/transfer.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 constexpr std::int64_t default_batch = 10000;  // as in the paper
 
-// malloc per matrix, every line of it touched by the zeros written to it.
+// Allocates each matrix by malloc and touches every line by writing zeros.
 void one_block_per_matrix(const TransferBatch& batch) {
   std::vector<void*> pointers;
   pointers.reserve(std::size_t(3 * batch.count));
@@ -40,7 +40,7 @@ void one_block(const TransferBatch& batch) {
     void* block = std::malloc(std::size_t(bytes * batch.count));
     if (!block) throw std::bad_alloc();
     std::memset(block, 0, std::size_t(bytes * batch.count));
-    asm volatile("" : : "r"(block) : "memory");  // the zeros are wanted even though nobody reads them
+    asm volatile("" : : "r"(block) : "memory");  // the zeros must be written although no code reads them
     std::free(block);
   }
 }
@@ -57,12 +57,12 @@ constexpr HostWay host_ways[] = {{"one_block_per_matrix", one_block_per_matrix},
                                  {"one_block", one_block},
                                  {"tilewright", batch_allocator}};
 
-// All ways in turn within each repetition.
+// Measures all methods in alternation within each repetition.
 TransferResult measure_host_transfer(const Plan& plan, const TransferBatch& batch) {
   std::vector<double> samples[std::size(host_ways)];
   for (int r = 0; r < plan.repetitions; ++r)
     for (std::size_t i = 0; i < std::size(host_ways); ++i) {
-      malloc_trim(0);  // pages kept from the last time would be a gift
+      malloc_trim(0);  // otherwise the pages of the last repetition would be reused
       const double begin = thread_cpu_seconds();
       host_ways[i].run(batch);
       samples[i].push_back(thread_cpu_seconds() - begin);
@@ -77,7 +77,7 @@ std::string sizes_text(const Case& c) {
   return fmt::format("{} {}x{}x{}", to_string(c.problem.dtype), c.problem.m, c.problem.n, c.problem.k);
 }
 
-// Seconds, bytes and GB/s by stage, and of all that moves.
+// Returns seconds, bytes and GB/s by stage, and for all that moves data.
 json metrics_of(const TransferWay& way) {
   json metrics = {{"clock", "wall"}}, stages = json::object();
   double bytes = 0;
@@ -166,7 +166,7 @@ class Transfer : public Family {
       row["metrics"]["asked_batch_count"] = batch.count;
       row.update(result.provenance);
       told.rows.push_back(row);
-      // What one block for the whole batch gains, which is what the library asks of its callers.
+      // Reports the gain of one block for the whole batch, the layout that the library asks of its callers.
       if (way.impl != "one_block") summary_.add(c, ratio, 0);
     }
     return told;

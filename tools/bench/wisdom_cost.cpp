@@ -1,4 +1,4 @@
-// Filling a database and looking things up in it.
+// Fills a database and looks up records in it.
 #include "bench/wisdom_cost.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ WisdomRecord record_of(const GemmProblem& problem, int nr) {
   return record;
 }
 
-// Every shape from 2 up, with and without reading C.
+// Adds every shape from 2 up, with and without reading C.
 void fill(const std::string& file, std::int64_t record_count) {
   WisdomStore store(file, sqlite::Mode::write);
   store.at_once([&] {

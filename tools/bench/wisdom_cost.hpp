@@ -1,5 +1,5 @@
-// What wisdom costs a program whose user has a large database: opening a Context, the first lookups, plans
-// made again. Part of `bench overhead`; what is read and looked at for it is counted in wisdom_index_test.
+// The cost of wisdom for a program whose user has a large database: opening a Context, the first lookups,
+// plans made again. It is a part of `bench overhead`; wisdom_index_test counts what is read for them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tilewright::bench {
 struct WisdomCost {
   std::string what;
   Estimate seconds;
-  double least_s = 0;  // of all samples: what it costs where nobody is in the way
+  double least_s = 0;  // least of all samples: the cost without disturbance
 };
 
 // Makes a database of `record_count` records in a temporary folder, as dense as shapes can lie, measures on

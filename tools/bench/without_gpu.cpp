@@ -1,4 +1,4 @@
-// In builds without GPU sources: every door to them, with the reason why it is shut.
+// Builds without GPU sources use this file: every entry point to them fails with the reason.
 #include <fmt/format.h>
 
 #include "bench/hybrid_peers.hpp"

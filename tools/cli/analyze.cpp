@@ -1,5 +1,5 @@
-// `tilewright analyze`: from recorded sweeps to one HTML report and JSON. What is computed is in
-// src/tune/analysis*; what is said of it in analyze_report.cpp.
+// `tilewright analyze`: turns recorded sweeps into one HTML report and JSON. tools/analyze computes;
+// analyze_report.cpp words the report.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,9 +27,9 @@ struct AnalyzeFlags {
 };
 
 constexpr std::int64_t progress_steps = 100;
-constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer stand beside it
+constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer only accompany it
 
-// What was recorded is not written over by what was made of it.
+// Throws rather than overwrite recorded sweeps with their analysis.
 void refuse_to_overwrite(const AnalyzeFlags& flags) {
   std::vector<NamedFile> inputs{{"--counters", flags.counters}, {"--order", flags.order}};
   for (const std::string& sweep : flags.sweeps) inputs.push_back({"SWEEP", sweep});
@@ -50,7 +50,7 @@ std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
   return cases;
 }
 
-// The problem that was asked for, else the ones with enough configs; all where none has.
+// Returns the requested problem, or those with enough configs; all of them if none has enough.
 std::vector<SweepCase> chosen_cases(const AnalyzeFlags& flags, const std::vector<SweepCase>& all) {
   std::vector<SweepCase> chosen;
   std::string known;
@@ -78,7 +78,7 @@ void add_counters(const AnalyzeFlags& flags, std::vector<SweepCase>& cases) {
                 fmt::format("--order = '{}': none of its configs is in the sweep", flags.order));
 }
 
-// A profile that stands alone: what was counted in each launch, without a sweep to explain.
+// Prints the counters of each launch of a profile without a sweep.
 void run_counters(const AnalyzeFlags& flags) {
   if (flags.counters.empty() || flags.order.empty() || flags.json.empty())
     throw Error(
@@ -86,7 +86,8 @@ void run_counters(const AnalyzeFlags& flags) {
         "SWEEP is missing: name recorded sweeps, or --counters, --order and --json for single launches");
   const auto head = read_order_head(flags.order);
   const auto rows = launch_counters(read_profile(flags.counters), read_launch_order(flags.order));
-  JsonLines json(flags.json);  // after all was read: what stood there stays where something cannot be
+  // Opened after all files were read: an existing file stays if one of them cannot be read.
+  JsonLines json(flags.json);
   json.write(head);
   for (const auto& row : rows) json.write(row);
 }
@@ -117,7 +118,8 @@ void run_analyze(const AnalyzeFlags& flags) {
   if (flags.html.empty() && flags.json.empty())
     throw Error(ErrorCode::invalid_argument, "--html",
                 "neither --html nor --json says where the analysis goes");
-  if (!flags.html.empty()) OutputFile({"--html", flags.html});  // says before the work what would end it
+  // Reports before the work that the file cannot be written.
+  if (!flags.html.empty()) OutputFile({"--html", flags.html});
   std::vector<SweepCase> all = all_cases(flags);
   add_counters(flags, all);
   JsonLines json(flags.json);
@@ -132,7 +134,7 @@ void run_analyze(const AnalyzeFlags& flags) {
     print_summary(json.people(), analyses.back());
     for (const auto& line : to_json_lines(analyses.back())) json.write(line);
   }
-  // Last, so that a missing gnuplot costs the drawings alone.
+  // Written last, so that only the drawings are lost without gnuplot.
   if (!flags.html.empty()) write_file({"--html", flags.html}, analysis_page(analyses, all, flags.sweeps));
 }
 

@@ -1,5 +1,5 @@
-// The verb `bench`: ours beside the peers, interleaved in one run. This file registers the flags, runs the
-// list of cases and prints; what is measured of a case is a family's (tools/bench).
+// The verb `bench`: compares tilewright with its peers, interleaved in one run. This file registers the
+// flags, runs the list of cases and prints; the families in tools/bench measure.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -30,7 +30,7 @@ void tell(JsonLines& json, const bench::Told& told) {
   for (const auto& row : told.rows) json.write(row);
 }
 
-// The rows of ours that an earlier run left in the file.
+// Returns the rows of tilewright that an earlier run left in the file.
 std::vector<nlohmann::json> measured_rows(const BenchFlags& flags) {
   std::vector<nlohmann::json> rows;
   if (!flags.resume) return rows;
@@ -88,7 +88,8 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
   if (!failure.empty()) throw JobFailed(failure);
 }
 
-// Flags that a family does not read: giving one is refused, since it would promise what is not measured.
+// Flags that a family does not read: using one is an error, since it would promise a measurement that is not
+// made.
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
   static const std::map<std::string, std::vector<std::string>> table = {
       {"gemm_small", {"--numa", "--threads", "--counters"}},
@@ -140,7 +141,7 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
     throw Error(ErrorCode::invalid_argument, "--resume", "--resume: --json names no file to go on with");
 }
 
-// Where there is no GPU: which argument asks for one, and what would do without.
+// Explains, if there is no GPU, which argument asks for one and which would not.
 [[noreturn]] void explain_missing_gpu(const BenchFlags& flags, const Error& error) {
   const std::string argument =
       flags.has_both_locations()
@@ -156,7 +157,7 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   refuse_flags_without_use(verb, flags);
   BenchFlags all = flags;
-  // A share of the CPU's is of all of it.
+  // The CPU's share is computed by the whole CPU.
   if (flags.is_shared() && verb.get_option("--threads")->count() == 0)
     all.threads = std::to_string(omp_get_max_threads());
   try {

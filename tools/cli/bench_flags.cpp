@@ -1,4 +1,4 @@
-// From flags to cases: the product of all lists, in an order that changes the element type least often.
+// Turns flags into cases: the product of all lists, in an order that changes the element type least often.
 #include "bench_flags.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ namespace {
   throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, value, reason));
 }
 
-// Whether a transfer's host memory matters: copies read it directly where it is pinned.
+// True if a transfer's host memory matters: copies read it directly if it is pinned.
 bool moves_to_gpu(const BenchFlags& flags) {
   return flags.is_shared() || (flags.family == "transfer" && flags.on_gpu());
 }
@@ -110,9 +110,9 @@ bool is_converted(const BenchFlags& flags, Layout layout) {
   return flags.family == "layout" && (layout == Layout::strided || layout == Layout::pointer);
 }
 
-// Problems per block; without a wish one 64-byte vector of each real component, which kernels and peers like
-// best. Of conversions it is the block that they produce: on the GPU, where none is known as best, all that
-// are worth producing.
+// Returns the problems per block; the default is one 64-byte vector of each real component, the best for most
+// kernels and peers. For conversions it is the block that they produce: on the GPU, where no best one is
+// known, all that are worth producing.
 std::vector<std::int64_t> blocks_of(const BenchFlags& flags, DType dtype, Layout layout) {
   const bool converted = is_converted(flags, layout);
   if (layout != Layout::block_interleaved && !converted) return {0};
@@ -147,7 +147,7 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   if (flags.on_gpu()) {
     problem.location = Location::device;
     GemmProblem one = packed(problem);
-    if (one.layout == Layout::interleaved) one.block = 0;  // all problems, however many there are
+    if (one.layout == Layout::interleaved) one.block = 0;  // all problems, whatever their number
     one.batch_count = batch > 0 ? batch : bench::device_batch_count(one, std::size_t(operand_bytes(flags)));
     if (one.layout == Layout::single) one.batch_count = 1;
     return packed(one);
@@ -162,7 +162,7 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
 
 std::string sizes_of(const BenchFlags& flags) {
   if (!flags.sizes.empty()) return flags.sizes;
-  if (flags.family == "hybrid") return "768:11520:768";  // the paper's
+  if (flags.family == "hybrid") return "768:11520:768";  // the sizes of the paper
   if (flags.family == "lu") return "1000:10000:1000";    // likewise
   return flags.family == "gemm" ? "1024,2048,4096" : "4,8,13,16,32";
 }
@@ -267,7 +267,7 @@ void choose_target(const BenchFlags& flags, bench::Case& one) {
                : flags.is_shared()   ? "auto"
                : flags.on_gpu()      ? "gpu"
                                      : "cpu";
-  // Operands on the host are the CPU's, unless bench hybrid shares them.
+  // The CPU computes operands on the host, unless bench hybrid shares them.
   if (!flags.on_gpu() && one.target == "cpu") one.options.target = Target::cpu;
   if (flags.family == "hybrid") {
     one.options.target = enum_from_string<Target>(one.target, "--target");
@@ -318,7 +318,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
               one.threads = threads;
               one.numa = numa;
               one.problem = make_problem(flags, shape, batch);
-              validate(one.problem);  // before memory is asked for
+              validate(one.problem);  // before memory is allocated
               one.layout = shape.layout;
               one.beta = shape.beta;
               refuse_out_of_range("--alpha", one.alpha, shape.dtype);

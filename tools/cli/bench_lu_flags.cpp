@@ -1,4 +1,4 @@
-// Parses them.
+// Parses the flags.
 #include "bench_lu_flags.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-// auto, exhaustive, or counts and ranges of them.
+// Parses auto, exhaustive, or counts and ranges of them.
 void parse_panels(const std::string& text, bench::LuTrials& trials) {
   trials.panels.clear();
   for (const std::string& item : split(text, ',')) {

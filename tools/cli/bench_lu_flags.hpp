@@ -1,4 +1,4 @@
-// The flags that bench lu alone has: panels and selections to try.
+// The flags that only bench lu has: panels and selections to try.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,13 +11,13 @@ namespace tilewright::cli {
 
 struct BenchLuFlags {
   std::string selects = "panel,square,flops";
-  std::string panels = "auto";  // of --nb
-  std::string simulated_gpu;    // "": none is
+  std::string panels = "auto";  // value of --nb
+  std::string simulated_gpu;    // "": no simulation
 };
 
 void add_lu_flags(CLI::App& verb, BenchLuFlags& flags);
 
-// Throws Error(invalid_argument) naming the flag and its value; for a panel wider than every size, too.
+// Throws Error(invalid_argument) naming the flag and its value, also for a panel wider than every size.
 bench::LuTrials lu_trials(const BenchLuFlags& flags, const std::vector<Size>& sizes);
 
 }  // namespace tilewright::cli

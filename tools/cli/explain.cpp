@@ -1,5 +1,5 @@
-// The verb explain: for each PROBLEM the plan that the library would make, in its own words, without running
-// it. Only the flags are here.
+// The verb explain: prints the plan that the library would make for each PROBLEM, without running it. This
+// file has only the flags.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct ExplainFlags {
   std::string json;
 };
 
-// What is no JSON is wrong for every candidate, also where none can be asked.
+// Invalid JSON is an error for every implementation, even if none can be asked.
 void check_json(const std::string& config) {
   if (!config.empty() && !parse_json_or_discard(config).is_object())
     throw Error(ErrorCode::invalid_argument, "--config",
@@ -61,7 +61,7 @@ nlohmann::json optional_json(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
-// What was measured of the config when it was recorded; null where nothing was.
+// Adds the config's time when it was recorded; null if it was not measured.
 void add_recorded(nlohmann::json& object, const RecordedTime& recorded) {
   object["recorded_seconds"] = recorded.seconds > 0 ? nlohmann::json(recorded.seconds) : nlohmann::json();
   object["regret"] = recorded.seconds > 0 ? optional_json(recorded.regret()) : nlohmann::json();

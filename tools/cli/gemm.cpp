@@ -1,5 +1,4 @@
-// The verb gemm: its flags, and what it says about a job to people and to scripts. The job itself is
-// gemm_job.
+// The verb gemm: its flags, and its reports for people and scripts. gemm_job does the job.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <omp.h>
@@ -38,9 +37,9 @@ struct GemmFlags {
   HybridFlags hybrid;
 };
 
-// A real number that strtod reads, or one followed by another with j: "1.5", "-2j", "1e-3+2.5j".
+// Parses a real number that strtod reads, or one followed by another with j: "1.5", "-2j", "1e-3+2.5j".
 std::complex<double> parse_scalar(const std::string& text, const char* argument) {
-  // Unlike one that is written inf, a number beyond the largest is none that anybody meant.
+  // A number beyond the largest is a mistake, unlike an explicit inf.
   const auto limited = [&](double value) {
     if (std::isinf(value) && text.find_first_of("iI") == std::string::npos)
       throw Error(ErrorCode::invalid_argument, argument,
@@ -126,7 +125,7 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
 
 void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
   const auto& plan = report.plan->impl();
-  json["config"] = plan.runner->config();  // null where a library has its own
+  json["config"] = plan.runner->config();  // null if a library chooses its own
   json["wisdom_match"] = to_string(plan.known.match);
   json["metrics"] = bench::metrics_of(*report.plan);
   if (json["metrics"].is_null()) json["metrics"] = nlohmann::json::object();
@@ -165,7 +164,7 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
   add_missing_keys(json);
 }
 
-// Who computed what.
+// Prints who computed which part.
 void print_parts(std::FILE* out, const nlohmann::json& run) {
   const std::string side = run["side"];
   for (const auto& gpu : run["gpus"])
@@ -179,7 +178,7 @@ void print_parts(std::FILE* out, const nlohmann::json& run) {
                fmt::join(run["failures"].get<std::vector<std::string>>(), "; "));
 }
 
-// Of max(transfer, compute), measured in this run where GPUs took part.
+// Returns max(transfer, compute), measured in this run if GPUs took part.
 std::optional<Bound> streamed_bound(const GemmReport& report) {
   if (!report.hybrid_bound) return std::nullopt;
   const bench::HybridBound& measured = *report.hybrid_bound;

@@ -1,4 +1,4 @@
-// The --verify of gemm: what is checked of how much, and the arrays by their own steps.
+// Implements gemm's --verify: chooses a scope, and reads the arrays by their own strides.
 #include "gemm_verify.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace tilewright::cli {
 
 namespace {
 
-// What is checked, all rows of some columns of some problems, and what it is called.
+// The scope of the check, all rows of some columns of some problems, and its name.
 struct Scope {
   Sample sample;
   std::string text;

@@ -1,4 +1,4 @@
-// The --verify of gemm: C against sums in a wider type, element by element, on all problems or on a stated
+// gemm's --verify compares C against sums in a wider type, element by element, on all problems or on a stated
 // random sample. It reads the arrays by their own strides and so checks the arrangement of operands as well
 // as the kernel.
 #pragma once
@@ -20,7 +20,7 @@ struct VerifyInput {
   ArrayShape a_shape;
   const void* b = nullptr;
   ArrayShape b_shape;
-  const void* c0 = nullptr;  // null when beta is 0
+  const void* c0 = nullptr;  // null if beta is 0
   ArrayShape c0_shape;
   const void* c = nullptr;
   ArrayShape c_shape;
@@ -30,10 +30,10 @@ struct VerifyInput {
 
 struct VerifyResult {
   bool passed = true;
-  double error = 0;             // of the worst element, the one with the largest error / error_bound
+  double error = 0;             // of the worst element, which has the largest error / error_bound
   double error_bound = 0;       // of that element
-  std::int64_t not_finite = 0;  // elements that are NaN or infinite and must be
-  std::int64_t unbounded = 0;   // elements of which nothing is promised, since sums of their size overflow
+  std::int64_t not_finite = 0;  // elements that are NaN or infinite, as they must be
+  std::int64_t unbounded = 0;   // elements without a bound, because sums of their size overflow
   std::string where;            // "C[12, 3, 4] = 1.5, reference 1.5000001"
   std::string scope;            // "all 1000 problems", "a random 20 of 1000 problems", ...
 };

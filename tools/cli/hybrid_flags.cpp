@@ -1,4 +1,4 @@
-// Parses them.
+// Parses the flags.
 #include "hybrid_flags.hpp"
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
   throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}' {}", flag, value, why));
 }
 
-// A share: 0.25 or 25%.
+// Parses a share: 0.25 or 25%.
 double parse_share(const std::string& text) {
   const bool percent = text.ends_with('%');
   const std::string number = percent ? text.substr(0, text.size() - 1) : text;

@@ -1,6 +1,6 @@
-// Ctrl-C as a question instead of an accident: while one of these lives, SIGINT and SIGTERM only make
-// requested() true, so that a long job ends at a moment of its choosing with what it has. A second one kills.
-// A signal that the caller has ignored (a script's `&`, nohup) stays ignored.
+// Makes Ctrl-C a request: while an Interrupt lives, SIGINT and SIGTERM only make requested() true, so that a
+// long job ends at a moment of its choosing and keeps its results. A second signal kills the process. A
+// signal that the caller has ignored (a script's `&`, nohup) stays ignored.
 #pragma once
 
 #include <poll.h>

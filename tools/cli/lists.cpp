@@ -1,4 +1,4 @@
-// Reading lists from the command line.
+// Reads lists from the command line.
 #include "lists.hpp"
 
 #include <fmt/format.h>

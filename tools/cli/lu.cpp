@@ -1,5 +1,4 @@
-// The verb lu: its flags, and what it says about a factorization to people and to scripts. The job itself is
-// lu_job.
+// The verb lu: its flags, and its reports for people and scripts. lu_job does the job.
 #include <fmt/format.h>
 
 #include <memory>
@@ -89,7 +88,8 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
                LuVerifyResult::bound);
 }
 
-// By the kept ceilings of the CPU, where it alone computed: the matrix is read and written once at least.
+// Adds the bound by the recorded ceilings of the CPU, if it alone computed: the matrix is read and written at
+// least once.
 void add_lu_bound(nlohmann::json& json, const LuJobReport& r) {
   if (r.target != "cpu" || !(r.kernel_s > 0)) return;
   const auto kept = load_ceilings(kept_path(Environment::read()), cpu_info().device, r.threads);

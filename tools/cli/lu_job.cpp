@@ -36,7 +36,7 @@ ArrayShape matrix_shape(const NpyInput& file, const std::string& argument) {
   return array_shape(file.header(), argument, file.what());
 }
 
-// Right sides: a matrix, or a vector as one column.
+// Returns the shape of right sides: a matrix, or a vector as one column.
 ArrayShape right_side_shape(const NpyInput& file) {
   if (file.header().shape.size() != 1) return matrix_shape(file, "solve");
   ArrayShape shape;
@@ -137,7 +137,7 @@ class LuJob {
     });
   }
 
-  // The inputs as they were, copied only where they lie by rows.
+  // The unchanged inputs, copied only if they lie by rows.
   template <class T>
   const T* a_by_columns() {
     return static_cast<const T*>(arranged(*a_file_, a_shape_, a_copy_));
@@ -179,7 +179,7 @@ class LuJob {
                       request_.files.output, v.ratio, v.solve_ratio, LuVerifyResult::bound));
   }
 
-  // Of operands that hold no numbers no residual tells anything.
+  // Refuses operands with NaN or infinities, whose residual would mean nothing.
   void check_numbers_of(const char* name, const void* data, std::int64_t count) const {
     if (report_.verification->passed()) return;
     dispatch(dtype(), [&]<class T>() {

@@ -1,5 +1,5 @@
-// The job of the verb lu: a matrix in a file in, its factors, pivots and the solution of a system out.
-// Outputs appear when all of it went well.
+// The job of the verb lu: reads a matrix from a file, and writes its factors, its pivots and the solution of
+// a system. The outputs appear only if the whole job succeeds.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace tilewright::cli {
 
 struct LuRequestFiles {
   std::string a, output, pivots;
-  std::string b, x;  // "": nothing is solved
+  std::string b, x;  // "": no system is solved
 };
 
 struct LuJobRequest {
@@ -30,7 +30,7 @@ struct LuJobReport {
   std::string explanation;
   WisdomMatch match = WisdomMatch::none;
   std::string target = "cpu";  // where it computed
-  nlohmann::json observed;     // energy, clock and temperature while it factored
+  nlohmann::json observed;     // energy, clock and temperature during the factorization
   std::int64_t nrhs = 0;
   std::optional<LuRefinement> refinement;
   std::optional<LuVerifyResult> verification;
@@ -38,7 +38,7 @@ struct LuJobReport {
   double read_s = 0, kernel_s = 0, solve_s = 0, write_s = 0, verify_s = 0, total_s = 0;
 };
 
-// Throws JobFailed where a system is to be solved and a pivot is exactly zero, or where verification fails.
+// Throws JobFailed if a system is to be solved and a pivot is exactly zero, or if verification fails.
 LuJobReport run_lu(const LuJobRequest& request);
 
 }  // namespace tilewright::cli

@@ -1,6 +1,6 @@
 // The tilewright command line: registers the verbs, parses, and turns every failure into one sentence on
-// stderr and an exit code: 2 for wrong use, 1 for a failed job, 0 otherwise. What a verb does is in its own
-// file.
+// stderr and an exit code: 2 for wrong use, 1 for a failed job, 0 otherwise. Each verb is implemented in its
+// own file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <omp.h>
@@ -24,14 +24,14 @@ namespace {
 using namespace tilewright;
 
 int complain(int code, const std::string& told) {
-  std::string sentence = printable(told);  // of arguments and files, whatever they hold
+  std::string sentence = printable(told);  // arguments and files may contain any bytes
   while (sentence.ends_with('\n') || (sentence.ends_with('.') && !sentence.ends_with("...")))
     sentence.pop_back();
   for (char& c : sentence)
     if (c == '\n') c = ' ';
   std::fflush(stdout);
   sentence = "tilewright: " + sentence + ".\n";
-  (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);  // there is nobody else to tell
+  (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);  // a failure to write cannot be reported
   return code;
 }
 
@@ -52,7 +52,7 @@ void add_verbs(CLI::App& app) {
   cli::add_record(app);
 }
 
-// An option that is given nothing is a mistake of the script that gave it, and never the same as no option.
+// An option with an empty value is a mistake of the calling script, and never means the same as no option.
 void refuse_empty_values(CLI::App& app) {
   const auto non_empty = [](const std::string& value) {
     return std::string(value.empty() ? "is empty" : "");
@@ -62,7 +62,7 @@ void refuse_empty_values(CLI::App& app) {
   for (CLI::App* verb : app.get_subcommands({})) refuse_empty_values(*verb);
 }
 
-// The first word that should name a verb and does not, with the verbs before it; "" where all do.
+// Returns the first word that should name a verb and does not, with the verbs before it; "" if all do.
 std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
   const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
   if (argc < 2 || verbs.empty() || argv[1][0] == '-') return "";
@@ -72,7 +72,8 @@ std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
                      app.get_parent() == nullptr ? "tilewright" : "tilewright " + app.get_name());
 }
 
-// What the interface names and this version has not: refused with that reason, and not as a misspelt word.
+// Words of the interface that this version does not implement: refused with that reason, not as a misspelt
+// word.
 struct Unbuilt {
   const char* word;
   const char* what;
@@ -87,7 +88,7 @@ constexpr Unbuilt unbuilt[] = {{"factor", "batched factorizations, as verb and a
                                {"--arrival", "calls that come after a pause"},
                                {"--learn", "plans that learn from a program's calls"}};
 
-// Where a verb, a family or a flag of that list is asked for: a sentence; else "".
+// Returns a sentence if a verb, a family or a flag of that list is used; otherwise "".
 std::string unbuilt_text(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
@@ -113,7 +114,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   refuse_empty_values(app);
   if (const auto text = unbuilt_text(argc, argv); !text.empty()) return complain(2, text);
-  // Before --help, which is of no verb that does not exist.
+  // Checked before --help, which cannot describe a verb that does not exist.
   if (const auto unknown = unknown_verb(app, argc, argv); !unknown.empty())
     return complain(2, unknown + " (see tilewright --help)");
   try {
@@ -125,24 +126,25 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-// A file that is opened while one of these is closed would take its number, and what is meant for people
-// would be written into it. What is written to a closed one is lost, as its caller wished. True: stdout was
-// closed.
+// If a standard file were closed, the next opened file would take its number and receive text meant for
+// people. Text written to a closed one is lost, as its caller intended. Returns true if stdout was closed.
 bool secure_standard_files() {
   bool stdout_was_closed = false;
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(file, F_GETFD) != -1 || errno != EBADF) continue;
     if (file == STDOUT_FILENO) stdout_was_closed = true;
-    // Reading stdout's place says to --json - that there is none.
-    (void)!::open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest free number
+    // stdout's replacement is read-only, which tells --json - that there is none. open() takes the
+    // lowest free number.
+    (void)!::open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);
   }
   return stdout_was_closed;
 }
 
-// A report that did not arrive is a failed job.
+// A report that could not be written is a failed job.
 int flush_stdout(int code) {
   const bool failed = std::ferror(stdout) != 0;
-  if ((std::fflush(stdout) == 0 && !failed) || code != 0) return code;  // what failed before has been told
+  // An earlier failure was reported already.
+  if ((std::fflush(stdout) == 0 && !failed) || code != 0) return code;
   return complain(1, fmt::format("stdout cannot be written: {}", system_error_text(errno)));
 }
 
@@ -164,9 +166,9 @@ int run_guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const bool stdout_was_closed = secure_standard_files();
-  // A file that meets a limit of the shell (ulimit -f) is then an error as a full disk is.
+  // A file that reaches a limit of the shell (ulimit -f) is then an error like a full disk.
   (void)std::signal(SIGXFSZ, SIG_IGN);
-  // Of all parallel regions; where one cannot have its threads, OpenMP ends the process.
+  // Limits all parallel regions; if one cannot have its threads, OpenMP ends the process.
   omp_set_num_threads(usable_threads(omp_get_max_threads()));
   const int code = run_guarded(argc, argv);
   return stdout_was_closed ? code : flush_stdout(code);

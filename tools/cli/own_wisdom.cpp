@@ -25,7 +25,7 @@ std::unique_ptr<WisdomStore> open_own_wisdom(const std::string& flag, const std:
 
 std::unique_ptr<WisdomStore> open_store_for_search(const std::string& asked) {
   auto store = open_own_wisdom("wisdom", asked);
-  store->at_once([] {});  // reading is possible beside a writer; whether writing is, this tells
+  store->at_once([] {});  // reading works beside a writer; this tests whether writing does
   return store;
 }
 

@@ -1,4 +1,4 @@
-// The user's own wisdom as the verbs that write it see it: which file that is, opened for writing.
+// Opens the user's own wisdom for the verbs that write it.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace tilewright::cli {
 
-// The database of that name, or with "" TILEWRIGHT_WISDOM or the one in the user's data folder. Throws
-// Error(invalid_argument) naming the flag where the file holds JSON lines, which are only read.
+// Opens the database of that name or, for "", that of TILEWRIGHT_WISDOM or of the user's data folder. Throws
+// Error(invalid_argument) naming the flag if the file holds JSON lines, which are read-only.
 std::unique_ptr<WisdomStore> open_own_wisdom(const std::string& flag, const std::string& asked);
 
-// The same by --wisdom for a search, which shall not be in vain: Error(io) where another process keeps it
-// locked.
+// Opens the database of --wisdom for a search, whose result must be storable: throws Error(io) if another
+// process keeps it locked.
 std::unique_ptr<WisdomStore> open_store_for_search(const std::string& asked);
 
-// What search() returns. Where it fails for the database, the error says that the log has what was measured,
-// if there is one.
+// Returns search(). If it fails because of the database, the error says that the log has the measurements, if
+// there is one.
 template <class F>
 auto saying_what_is_saved(bool has_log, F&& search) {
   try {

@@ -1,5 +1,6 @@
-// The verb record: what programs multiplied, as TILEWRIGHT_RECORD and `gemm --record` write it. It merges the
-// logs of several processes into one and says which problems took the time; `tune --from` reads the result.
+// The verb record: reads logs of the problems that programs multiplied, as TILEWRIGHT_RECORD and `gemm
+// --record` write them. It merges the logs of several processes into one and lists the problems that took the
+// time; `tune --from` reads the result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ void check_logs(const RecordFlags& flags) {
   }
 }
 
-// All are read before anything is written, so that a bad one changes nothing.
+// Reads all logs before it writes anything, so that a bad log changes nothing.
 void merge(const RecordFlags& flags) {
   check_logs(flags);
   std::vector<RecordedRuns> all;

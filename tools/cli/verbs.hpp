@@ -1,5 +1,5 @@
 // The verbs of the command line: each add_* registers one subcommand with its flags, help and example, and
-// runs it from CLI11's callback. Nothing here computes; verbs report trouble by throwing, and main turns that
+// runs it from CLI11's callback. Nothing here computes; verbs report errors by throwing, and main turns those
 // into a sentence and a code.
 #pragma once
 
@@ -19,10 +19,10 @@ void add_calibrate(CLI::App& app);
 void add_lu(CLI::App& app);
 void add_record(CLI::App& app);
 
-// What is said where no verb was named.
+// Prints the output of `tilewright` without a verb.
 void print_welcome();
 
-// Thrown when a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
+// Thrown if a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
 // reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,
 // exit code 1.
 class JobFailed : public std::runtime_error {

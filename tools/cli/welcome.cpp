@@ -1,5 +1,5 @@
-// What `tilewright` says without a verb: the machine in a line, and what to try first on it and why, by what
-// was found and what was measured before. It measures nothing.
+// Prints the output of `tilewright` without a verb: the machine in a line, and the first steps to try on it
+// with their reasons, based on the machine and earlier measurements. It measures nothing.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -21,7 +21,7 @@ namespace tilewright::cli {
 
 namespace {
 
-// The name of the first GPU that kernels run on, or why there is none.
+// Returns the name of the first GPU that can run kernels, or sets the reason why there is none.
 std::string first_gpu(std::string& reason) {
 #if TILEWRIGHT_HAS_GPU
   const int count = Gpu::count(reason);
@@ -39,15 +39,15 @@ void suggest(const std::string& command, const std::string& why) {
   fmt::print("  tilewright {:<52} {}\n", command, why);
 }
 
-// How well wisdom knows a usual problem on this CPU.
+// Returns how well wisdom knows a common problem on this CPU.
 WisdomMatch match_of_a_usual_problem(Context& context) {
   const auto usual =
       parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6:beta=one:residency=cold");
   return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->known.match;
 }
 
-// The index of the pages: those of the sources in a build tree, else the installed ones; empty where there
-// are none.
+// Returns the index of the documentation: in a build tree that of the sources, otherwise the installed one;
+// empty if there is none.
 std::string pages(const Environment& environment) {
   const std::filesystem::path share = share_folder(environment, "wisdom");
   for (const char* folder : {"docs", TILEWRIGHT_INSTALLED_DOCS}) {

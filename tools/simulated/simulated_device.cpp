@@ -1,5 +1,5 @@
 // Operations become entries of a timeline with an effect each; effects happen in the order in which the
-// timeline says that operations end.
+// operations end on the timeline.
 #include "simulated/simulated_device.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void copy_columns(const Block& to, const Block& from, const BlockShape& shape, s
                 std::size_t(shape.rows * shape.element_bytes));
 }
 
-// Filled with NaN, so that what nobody has written shows.
+// Filled with NaN, so that reads of unwritten data show.
 class HostBytes : public PinnedMemory {
  public:
   explicit HostBytes(std::int64_t bytes) : bytes_(std::size_t(bytes + alignment), char(0xff)) {}
@@ -176,7 +176,8 @@ void SimulatedDevice::copy_from_peer(Lane lane, const Block& to, StreamDevice& o
   const int operation = peer.operation_of(mark);
   double not_before = 0;
   if (operation >= 0) {
-    Timeline ahead = peer.timeline_;  // what the peer has yet to queue must not begin later for this question
+    // Work that the peer will queue later must not begin later because of this query.
+    Timeline ahead = peer.timeline_;
     ahead.run(operation);
     not_before = ahead.end_of(operation);
   }
@@ -234,7 +235,7 @@ void SimulatedDevice::hold_back(Lane lane, Mark mark) {
 
 void SimulatedDevice::run(int operation) {
   timeline_.run(operation);
-  // A copy from a peer may ask this device, by way of the peer, for what has happened already.
+  // A copy from a peer may ask this device, through the peer, for the effects so far.
   if (in_effect_) return;
   in_effect_ = true;
   while (happened_ < timeline_.ended().size()) {

@@ -1,6 +1,6 @@
-// A GPU that is none: its three lanes keep the time that a GpuModel says, and its memory is the host's. What
-// is queued happens when its clock is asked for, at the time at which a real one would have finished it, so
-// that an executor that forgets to wait gets wrong results here as well. Faults come where they are ordered.
+// A simulated GPU: its three lanes take the time that a GpuModel predicts, and its memory is the host's.
+// Queued work happens when its clock is read, at the time at which a real device would have finished it, so
+// that an executor that forgets to wait gets wrong results here as well. Faults occur on request.
 #pragma once
 
 #include <functional>
@@ -15,27 +15,27 @@
 
 namespace tilewright {
 
-// Which goes wrong, counted from 1; 0: none.
+// The number of the operation that fails, counted from 1; 0: none.
 struct SimulatedFaults {
   int failing_allocation = 0;
-  int failing_copy = 0;  // half of it arrives, then the device is lost
-  int lost_after = 0;    // operations of any lane; later ones do not happen
-  double slower = 1;     // than the model says
-  bool adds = true;      // whether add() is there
+  int failing_copy = 0;  // half of the data arrives, then the device is lost
+  int lost_after = 0;    // operations of any lane; later ones have no effect
+  double slower = 1;     // factor over the model's times
+  bool adds = true;      // true if the device supports add()
 };
 
 class SimulatedDevice;
 
-// What the devices of one machine share.
+// The state that the devices of one machine share.
 class SimulatedNode {
  public:
   using Product = std::function<void(const GemmProblem&, const Operands&)>;
 
-  // `product` multiplies host operands; without one nothing is moved or multiplied, and only time passes.
+  // `product` multiplies host operands; without one, no data are moved or multiplied, and only time passes.
   explicit SimulatedNode(NodeModel model, Product product = {});
   ~SimulatedNode();
 
-  // One of the model's GPUs. Lives as long as the node.
+  // Returns one of the model's GPUs. It lives as long as the node.
   SimulatedDevice& device(int gpu, const SimulatedFaults& faults = {});
   // Marks host memory as pinned.
   void pin(const void* address, std::int64_t bytes);
@@ -43,7 +43,7 @@ class SimulatedNode {
 
   const NodeModel& model() const { return model_; }
   const Product& product() const { return product_; }
-  // Of whatever a device does: its neighbours may ask it from other threads.
+  // Guards all operations of a device: other devices may query it from other threads.
   std::recursive_mutex& mutex() { return mutex_; }
 
  private:
@@ -80,9 +80,9 @@ class SimulatedDevice : public StreamDevice {
   bool has_passed(Mark mark) override;
   void wait_all() override;
 
-  // By its own clock, from the beginning to the end of what has been waited for.
+  // Time by the device's clock, from the beginning to the end of the work that was waited for.
   double seconds() const { return timeline_.now(); }
-  std::int64_t most_bytes() const { return most_bytes_; }  // that were allocated at once
+  std::int64_t most_bytes() const { return most_bytes_; }  // largest number of bytes allocated at one time
   int operations() const { return int(effects_.size()); }
   // Bytes that came over the link from the host.
   std::int64_t bytes_in() const { return bytes_in_; }
@@ -94,7 +94,8 @@ class SimulatedDevice : public StreamDevice {
   void queue(Lane lane, Traffic traffic, double start_s, double seconds, std::function<bool()> effect,
              double not_before = 0);
   void copy(Lane lane, const Block& to, const Block& from, const BlockShape& shape);
-  // Lets time pass until the operation, or all, has ended, and what ends meanwhile happen.
+  // Advances time until the operation, or all, has ended, and applies the effects of operations that end
+  // meanwhile.
   void run(int operation);
   int operation_of(Mark mark) const { return mark <= 0 ? -1 : marks_[std::size_t(mark - 1)]; }
 
@@ -102,7 +103,8 @@ class SimulatedDevice : public StreamDevice {
   const GpuModel& model_;
   SimulatedFaults faults_;
   Timeline timeline_;
-  std::vector<std::function<bool()>> effects_;  // of operations; false: the device is lost in it
+  // Effects of the operations; an effect returns false if the device is lost in it.
+  std::vector<std::function<bool()>> effects_;
   std::size_t happened_ = 0;
   std::vector<int> marks_;
   std::array<int, lane_count> last_{-1, -1, -1};

@@ -1,4 +1,5 @@
-// One account for each process: MPI's ranks are processes, and one factorization at a time is under way.
+// Keeps one account for each process: MPI's ranks are processes, and one factorization at a time is under
+// way.
 #include "scalapack/account.hpp"
 
 #include <charconv>
@@ -25,7 +26,7 @@ std::string Account::text() const {
   const char* comma = "";
   for (std::size_t part = 0; part < part_names.size(); ++part) {
     if (seconds_[part] == 0) continue;
-    char digits[32];  // with a point, whatever the host's locale
+    char digits[32];  // with a decimal point, whatever the host's locale
     const auto end =
         std::to_chars(digits, digits + sizeof digits, seconds_[part], std::chars_format::general, 3).ptr;
     all += std::string(std::exchange(comma, ",")) + " " + part_names[part] + " " + std::string(digits, end) +

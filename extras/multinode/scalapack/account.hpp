@@ -1,5 +1,5 @@
-// What the factorizations of this process spent on each of their parts, waits for other processes among
-// them: told on stderr when the process ends, where TILEWRIGHT_VERBOSE asks for a summary.
+// Measures the time of each part of this process's factorizations, including waits for other processes:
+// printed on stderr when the process ends, if TILEWRIGHT_VERBOSE asks for a summary.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ constexpr std::array<const char*, 5> part_names{"on GPUs", "panels", "swaps", "t
 
 class Account {
  public:
-  // For as long as it lives.
+  // Measures its own lifetime.
   class Span {
    public:
     explicit Span(Part part) : part_(part), begin_(std::chrono::steady_clock::now()) {}
@@ -31,7 +31,7 @@ class Account {
   };
 
   void begin_factorization() { ++factorizations_; }
-  // "2 factorizations: panels 3.21 s, swaps ..."; empty where there was none.
+  // Returns "2 factorizations: panels 3.21 s, swaps ..."; empty if there was none.
   std::string text() const;
 
   static Account& account();

@@ -1,4 +1,4 @@
-// Read once, when PBLAS first asks.
+// Reads the variable once, when PBLAS first asks.
 #include "scalapack/block.hpp"
 
 #include <cstdlib>

@@ -1,13 +1,14 @@
-// The depth of the products that PBLAS makes of a larger one.
+// The depth of the products into which PBLAS divides a larger one.
 #pragma once
 
 namespace tilewright::scalapack {
 
-// TILEWRIGHT_SCALAPACK_BLOCK, or 256: there the products of CPUs reach their rate. The 32 of ScaLAPACK's own
-// PILAENV is too shallow for any BLAS of today. The same on all processes, as PBLAS demands.
+// Returns TILEWRIGHT_SCALAPACK_BLOCK, or 256: at that depth the products of CPUs reach their rate. The 32 of
+// ScaLAPACK's own PILAENV is too shallow for any BLAS of today. It is the same on all processes, as PBLAS
+// demands.
 int logical_block();
 
-// What that variable's text means; null where there is none. What cannot be read is said and taken for 256.
+// Parses the variable's text; null if it is unset. An invalid text is reported and replaced by 256.
 int block_of_text(const char* text);
 
 }  // namespace tilewright::scalapack

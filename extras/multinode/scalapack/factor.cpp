@@ -1,4 +1,4 @@
-// Every step is a call of PBLAS or ScaLAPACK, so any grid will do.
+// Every step is a call of PBLAS or ScaLAPACK, so any grid works.
 #include "scalapack/factor.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tilewright::scalapack {
 namespace {
 
-// BLACS topologies for the time of a factorization, as ScaLAPACK's own sets them.
+// Sets the BLACS topologies during a factorization, as ScaLAPACK's own routine does.
 class Topologies {
  public:
   explicit Topologies(int context) : context_(context) {
@@ -50,7 +50,7 @@ class Halves {
         all_pivots_(std::size_t(rows)),
         block_pivots_(std::size_t(own_rows_before(rows + 1, desc, place_) + nb_)) {}
 
-  // Rows i.. and columns j..; m >= n.
+  // Factors rows i.. and columns j..; m >= n.
   void factor(int m, int n, int i, int j) {
     if (n <= nb_) return panel(m, n, i, j);
     const int left = half(n), right = n - left;
@@ -61,7 +61,7 @@ class Halves {
     factor(m - left, right, i + left, j + left);
     swap_rows(left, j, i + left, i + n - 1);
   }
-  // What lies beside a finished square.
+  // Updates the columns to the right of a finished square.
   void finish_right(int m, int columns, int i, int j) {
     swap_rows(columns, j + m, i, i + m - 1);
     solve(m, columns, i, j, j + m);
@@ -69,7 +69,7 @@ class Halves {
   int info() const { return info_; }
 
  private:
-  // Whole blocks, so that both halves begin with one.
+  // Returns half of n in whole blocks, so that both halves begin with a block.
   int half(int n) const { return std::max(1, n / nb_ / 2) * nb_; }
   void panel(int m, int n, int i, int j) {
     const Account::Span span(Part::panels);
@@ -78,8 +78,8 @@ class Halves {
     if (info_ == 0 && info > 0) info_ = info + j - first_column_;
     std::copy_n(pivots_ + own_rows_before(i, desc_, place_), std::min(m, n), all_pivots_.begin() + (i - 1));
   }
-  // Block by block: a panel leaves its pivots on every process where the next of its own rows lie, and those
-  // of the process's own blocks take their place later.
+  // Swaps block by block: a panel leaves its pivots on every process at the positions of the process's next
+  // own rows, and the pivots of the process's own blocks overwrite them later.
   void swap_rows(int columns, int j, int first, int last) {
     const Account::Span span(Part::swaps);
     for (int end; first <= last; first = end + 1) {
@@ -90,14 +90,14 @@ class Halves {
                          block_pivots_.data(), 7, 4);
     }
   }
-  // A := A - L U with A at (i, j2), m x n, L at (i, j1) and U at (i2, j2), k deep.
+  // Computes A := A - L U with A at (i, j2), m x n, L at (i, j1) and U at (i2, j2), k deep.
   void subtract(int m, int n, int k, int i, int j1, int i2, int j2) {
     const Account::Span span(Part::products);
     const T minus_one(-1), one(1);
     routines<T>().gemm("N", "N", &m, &n, &k, &minus_one, a_, &i, &j1, desc_, a_, &i2, &j2, desc_, &one, a_,
                        &i, &j2, desc_);
   }
-  // Solves with the unit lower triangle at (i, j), m x m, for n columns from j2 on; also by halves.
+  // Solves with the unit lower triangle at (i, j), m x m, for n columns from j2 on, also by halves.
   void solve(int m, int n, int i, int j, int j2) {
     if (m > nb_) {
       const int top = half(m);
@@ -117,7 +117,7 @@ class Halves {
   int first_column_, nb_, info_ = 0;
   Place place_;
   std::vector<int> all_pivots_;    // of the whole matrix, on every process
-  std::vector<int> block_pivots_;  // of one block, where pxLASWP looks for them
+  std::vector<int> block_pivots_;  // of one block, where pxLASWP expects them
 };
 
 bool is_sound(int m, int n, int ia, int ja, const int* desc) {
@@ -150,7 +150,7 @@ void factor(const int* m, const int* n, T* a, const int* ia, const int* ja, cons
     if (*n > square) halves.finish_right(square, *n - square, *ia, *ja);
     found = halves.info();
   }
-  // The first zero pivot that any process column met.
+  // Find the first zero pivot of all process columns.
   const int one = 1, none = -1, column = place_in(desc[context_]).column, all = square + 1;
   int first = found == 0 ? all : found, unused = 0;
   tools().least(&desc[context_], "Rowwise", " ", &one, &one, &first, &one, &unused, &unused, &none, &none,

@@ -1,5 +1,5 @@
-// The names of libtilewright_scalapack, which stand before ScaLAPACK's of the same name: pxGETRF, pxGETF2,
-// pxLASWP, and PILAENV, which tells PBLAS how deep the products of its steps are.
+// The names of libtilewright_scalapack, which take precedence over ScaLAPACK's of the same name: pxGETRF,
+// pxGETF2, pxLASWP, and PILAENV, which sets the depth of the products of PBLAS.
 #include <cstdlib>
 
 #include "scalapack/block.hpp"

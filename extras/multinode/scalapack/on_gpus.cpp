@@ -1,5 +1,5 @@
-// libtilewright is opened when a factorization is large enough to ask for a GPU, from where this library lies
-// or where the program finds libraries.
+// Opens libtilewright when a factorization is large enough to use a GPU, from this library's folder or the
+// program's search path.
 #include "scalapack/on_gpus.hpp"
 
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ bool find(void* handle, F& function, const char* name) {
   return function != nullptr;
 }
 
-// Without a context where it is not there.
+// Its context is null if libtilewright is missing.
 const Library& library() {
   static constinit Once<const Library> once;
   return once.get([] {
@@ -61,7 +61,7 @@ constexpr tilewright_dtype dtype_of<std::complex<float>> = TILEWRIGHT_C64;
 template <>
 constexpr tilewright_dtype dtype_of<std::complex<double>> = TILEWRIGHT_C128;
 
-// Who sends what to whom: the processes of the grid's one row, counted from the owner of the first block.
+// Sends and receives within the grid's one row of processes, counted from the owner of the first block.
 struct Row {
   int context = 0, first = 0, columns = 1;
 };
@@ -108,7 +108,7 @@ bool factor_on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pi
   std::int64_t zero = 0;
   if (l.factor(l.context, dtype_of<T>, m, n, nb, first, desc[lld_], found.data(), &zero, &team, nullptr) !=
       TILEWRIGHT_OK) {
-    // Others wait for this process, and its columns may be gone.
+    // The other processes wait for this one, and its columns may be lost.
     tell("tilewright: pxgetrf failed on a GPU: " + std::string(l.last_error(l.context)) + "\n");
     std::abort();
   }

@@ -1,4 +1,4 @@
-// One process has whole columns here, so LAPACK's routines do, with all of its threads.
+// If one process has whole columns, LAPACK's routines do the work with all of its threads.
 #include "scalapack/panel.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace tilewright::scalapack {
 namespace {
 
-// Every process of the row learns the pivots.
+// Sends the pivots to every process of the row.
 void share_pivots(const int* desc, const Place& place, int owner, int* pivots, int count) {
   char topology = ' ';
   const int one = 1, row = place.row;

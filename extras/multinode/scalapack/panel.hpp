@@ -1,17 +1,17 @@
-// The steps of pxGETRF that a grid of one row of processes has on a single one: no message is needed to find
-// a pivot or to swap rows.
+// The steps of pxGETRF that a grid of one row of processes does without communication: finding pivots and
+// swapping rows.
 #pragma once
 
 #include "scalapack/routines.hpp"
 
 namespace tilewright::scalapack {
 
-// As pxGETF2: factors a panel of one block's columns; by LAPACK where the grid has one row.
+// Like pxGETF2: factors a panel of one block's columns, by LAPACK if the grid has one row.
 template <class T>
 void factor_panel(const int* m, const int* n, T* a, const int* ia, const int* ja, const int* desc,
                   int* pivots, int* info);
 
-// As pxLASWP: swaps rows or columns; rows by LAPACK where the grid has one row.
+// Like pxLASWP: swaps rows or columns, rows by LAPACK if the grid has one row.
 template <class T>
 void swap(const char* direction, const char* what, const int* n, T* a, const int* ia, const int* ja,
           const int* desc, const int* k1, const int* k2, const int* pivots);

@@ -1,5 +1,5 @@
-// Looks symbols up where the program has them: in its global scope, and those that this library has too in
-// the library that has PBLAS.
+// Looks up symbols in the program's global scope; those that this library defines too, in the library that
+// has PBLAS.
 #include "scalapack/routines.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ void find(F*& function, const std::string& name) {
   function = reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name.c_str()));
 }
 
-// A handle of the library that the program's PBLAS is in; null where there is none.
+// Returns a handle of the library that the program's PBLAS is in; null if there is none.
 void* scalapack() {
   static constinit Once<void* const> once;
   return once.get([] {

@@ -1,5 +1,6 @@
-// What is called of ScaLAPACK, PBLAS, the BLACS and LAPACK, by element type (LP64, as Fortran has it). All of
-// it is looked up among the program's libraries: nothing is linked, so that one build serves every MPI.
+// The routines of ScaLAPACK, PBLAS, the BLACS and LAPACK that this library calls, by element type (LP64, as
+// in Fortran). All are looked up in the program's libraries and none is linked, so that one build serves
+// every MPI.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace tilewright::scalapack {
 
-// A descriptor of a block-cyclic matrix (Blackford et al. 1997, section 4.3.2).
+// Fields of the descriptor of a block-cyclic matrix (Blackford et al. 1997, section 4.3.2).
 enum Descriptor : std::size_t {
   type_,
   context_,
@@ -23,10 +24,10 @@ enum Descriptor : std::size_t {
 };
 
 struct Place {
-  int rows = 0, columns = 0, row = 0, column = 0;  // of the grid, and this process's in it
+  int rows = 0, columns = 0, row = 0, column = 0;  // size of the grid, and this process's position
 };
 
-// The BLACS and tools, which know no element type.
+// Routines of the BLACS and tools, which have no element type.
 struct Tools {
   void (*grid)(const int* context, int* rows, int* columns, int* row, int* column);
   void (*send)(const int* context, const char* scope, const char* topology, const int* m, const int* n,
@@ -70,11 +71,11 @@ using LocalSwap = void(const int* n, T* a, const int* lda, const int* k1, const 
 
 template <class T>
 struct Routines {
-  Gemm<T>* gemm;  // as the program has them
+  Gemm<T>* gemm;  // the program's routines
   Trsm<T>* trsm;
-  Factor<T>* panel;  // as this library or the program has them
+  Factor<T>* panel;  // this library's or the program's routines
   Swap<T>* swap;
-  Factor<T>* their_factor;  // ScaLAPACK's own of the names that this library has too
+  Factor<T>* their_factor;  // ScaLAPACK's own routines of the names that this library defines too
   Factor<T>* their_panel;
   Swap<T>* their_swap;
   LocalFactor<T>* local_factor;
@@ -86,11 +87,11 @@ struct Routines {
 template <class T>
 const Routines<T>& routines();
 
-// Ends the program with a sentence: a result that is missing must not be taken for one.
+// Ends the program with a sentence: the program must not use a missing result.
 [[noreturn]] void give_up(const char* routine);
 
-// How many of the columns (rows) before global column (row) j, counted from 1, this process has: where the
-// first of the others lies.
+// Returns how many of the columns (rows) before global column (row) j, counted from 1, this process has,
+// which is the local index of the first of the others.
 int own_columns_before(int j, const int* desc, const Place& place);
 int own_rows_before(int i, const int* desc, const Place& place);
 

@@ -1,4 +1,5 @@
-"""What a contraction asks of arrays beyond what a product does (.._arrays): views with any strides into their memory, sums, stores."""
+"""Operations on arrays that a contraction needs beyond those of a product (.._arrays): views with any strides into their memory,
+sums, stores."""
 
 import functools
 
@@ -46,7 +47,7 @@ class NumpyViews:
         return numpy.may_share_memory(a, b)
 
     def finished(self, array):
-        """What the caller gets of a new array: a scalar instead of one without axes, as of numpy.einsum."""
+        """Returns the caller's result from a new array: a scalar instead of one without axes, as in numpy.einsum."""
         return array[()] if array.ndim == 0 else array
 
 
@@ -98,7 +99,7 @@ VIEWS = {NumpyKind: NumpyViews(), ForeignHostKind: NumpyViews(), TorchKind: Torc
 
 
 class Library:
-    """What made the operands: its kind, as products know it, with views."""
+    """The maker of the operands: its kind in products, with views."""
 
     def __init__(self, kind):
         self.kind = kind

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Expression(NamedTuple):
-    """What a contraction is: one letter per axis of each operand, those of the result, and the size that each letter has. An
+    """A contraction: one letter per axis of each operand, those of the result, and the size that each letter has. An
     operand's axis may have size 1 where its letter has more: it is broadcast, as in NumPy."""
 
     inputs: tuple
@@ -25,7 +25,7 @@ def letters_of_sublists(arguments):
     for label in labels:
         if not hasattr(label, "__index__"):
             raise TypeError(f"einsum: the label {label!r} of a sublist is neither a whole number nor Ellipsis")
-    ordered = sorted(set(labels))  # as NumPy orders them where no result is named
+    ordered = sorted(set(labels))  # NumPy's order if no result is named
     if len(ordered) > len(string.ascii_letters):
         raise ValueError(f"einsum: {len(ordered)} different labels, and {len(string.ascii_letters)} are the most")
     names = dict(zip(ordered, sorted(string.ascii_letters)))

@@ -4,8 +4,8 @@ is installed, else a greedy one. Nothing here knows strides: an order is judged 
 import math
 from functools import reduce
 
-EXACT = 6         # operands; all orders are 3 ** operands / 2 pairs of subsets
-PER_ELEMENT = 8   # operations that moving one element of an operand or a result is worth
+EXACT = 6         # largest number of operands for which all orders are tried, 3 ** operands / 2 pairs of subsets
+PER_ELEMENT = 8   # operations that cost as much as moving one element of an operand or a result
 
 
 def size_of(letters, sizes):
@@ -13,7 +13,7 @@ def size_of(letters, sizes):
 
 
 def kept_letters(own, others):
-    """What a product of operands with letters `own` leaves: what the result or another operand still needs."""
+    """Returns the letters `own` that remain after a product: those that the result or another operand still needs."""
     return own & others
 
 

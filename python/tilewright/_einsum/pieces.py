@@ -1,17 +1,18 @@
-"""Whether a contraction of several steps is carried out piece by piece, so that what lies between the steps stays in a cache: memory is then
+"""Decides whether a contraction of several steps is computed piece by piece, so that intermediate results stay in a cache: memory is then
 read and written once and not once per step. A letter of the result that every step keeps is cut; every piece is the same contraction of
 views. For operands in host memory."""
 
 import math
 from typing import NamedTuple
 
-CACHE_BYTES = 2 ** 20  # of one thread, that a piece may take with all that it reads and leaves; two of its arrays are in use at a time
-WORTH = 4              # results in between must be this many times as large for cutting to pay
+# A piece may use this much cache of one thread for its operands and results; two of its arrays are in use at a time.
+CACHE_BYTES = 2 ** 20
+WORTH = 4              # intermediate results must be this many times as large for cutting to pay
 
 
 class Pieces(NamedTuple):
     letter: str
-    size: int  # of all but the last piece
+    size: int  # of all pieces except the last
 
 
 def pieces_of(expression, plan, item_bytes, threads):
@@ -26,7 +27,7 @@ def pieces_of(expression, plan, item_bytes, threads):
     cuttable = [x for x in expression.output if all(x in one for one in results)]
     if not cuttable:
         return None
-    letter = max(cuttable, key=lambda x: sizes[x])  # the first of the largest: what runs slowest in the result
+    letter = max(cuttable, key=lambda x: sizes[x])  # the first of the largest: the slowest dimension of the result
     parts = [*(one for one in expression.inputs if letter in one), *results]
     of_one = sum(math.prod(sizes[x] for x in set(one) if x != letter) for one in parts)
     size = budget // of_one

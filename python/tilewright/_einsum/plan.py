@@ -15,7 +15,7 @@ class View(NamedTuple):
 
 
 class Source(NamedTuple):
-    """How an operand comes to its product: first summed over letters that nothing else has, then copied, where these are not None.
+    """How an operand is prepared for its product: first summed over letters that only it has, then copied, if these are not None.
     total: (what to sum, which of its axes). copy: the view that becomes contiguous. view: what the product takes."""
 
     total: tuple | None
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 class Single(NamedTuple):
-    """What is left when there is one operand: a sum, or a view. `stored`: where it goes."""
+    """The last step with one operand: a sum, or a view. `stored`: its place in the result."""
 
     total: tuple | None
     view: View
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
 
 class Value(NamedTuple):
     strides: dict       # letter -> elements; letters with sizes above 1
-    must_copy: bool     # it cannot be taken as it lies: a stride is negative
+    must_copy: bool     # the operand must be copied: a stride is negative
 
 
 def contiguous(letters, sizes):

@@ -10,13 +10,15 @@ import itertools
 import math
 from typing import NamedTuple
 
-LEVELS = 3      # of a batch that one call serves
-LONG_SIDE = 64  # above, with the other sides up to it, a side is cut into levels: kernels take whole small problems best
-LONG_RUN = 16   # problems of the innermost level that make up for the call of a kernel
+LEVELS = 3      # levels of a batch that one call computes
+# A longer side, with the other sides at most this long, is cut into levels: kernels compute whole small problems best.
+LONG_SIDE = 64
+LONG_RUN = 16   # problems of the innermost level that amortise the call of a kernel
 
-# What an assignment costs, in nanoseconds, roughly those of one core as measured with operands in its caches: only the order of
-# assignments depends on them. APART: of each run of neighbours that does not begin where another one ends. TURNED: of each element of
-# the operand that shares the side along which C is contiguous, where it is not contiguous along it itself.
+# The costs of an assignment, in nanoseconds, roughly those of one core as measured with operands in its caches: only
+# the order of assignments depends on them. APART is the cost of each run of neighbours that does not begin where
+# another one ends. TURNED is the cost of each element of an operand that has the side along which C is contiguous,
+# but is not contiguous along it itself.
 MEMORY_BYTES, CACHE_BYTES, LINE_BYTES = 15.0, 400.0, 64
 OPERATIONS = 50.0
 PROBLEM, RUN, CALL = 1.0, 80.0, 2000.0
@@ -29,7 +31,7 @@ class Group(NamedTuple):
 
     letters: str
     size: int
-    a: int = 0  # strides, in elements; 0 also where an operand has no such letter
+    a: int = 0  # strides, in elements; 0 also if an operand has no such letter
     b: int = 0
     c: int = 0
 
@@ -38,7 +40,7 @@ NOTHING = Group("", 1)
 
 
 class Matrix(NamedTuple):
-    """How an operand is taken. `copy`: the order of letters that it is copied to first (of C: computed in, then copied from), or
+    """An operand as a matrix. `copy`: the order of letters that it is copied to first (of C: computed in, then copied from), or
     None. strides: in elements, of the levels and then of the matrix's two axes, and of the axes of outer sums."""
 
     copy: str | None
@@ -84,7 +86,7 @@ def merge(letters, sizes, maps):
 
 
 def is_matrix(rows, row_stride, columns, column_stride):
-    """Whether a product takes this matrix as it lies."""
+    """True if a product can read this matrix in place."""
     if rows > 1 and columns > 1:
         return (row_stride == 1 and column_stride >= rows) or (column_stride == 1 and row_stride >= columns)
     return (rows == 1 or row_stride >= 1) and (columns == 1 or column_stride >= 1)
@@ -140,7 +142,7 @@ class Planner:
         return made
 
     def assignments(self, copied):
-        """All (row, column, sum group, levels, outer sums) whose matrices can be taken as they lie or are copied."""
+        """All (row, column, sum group, levels, outer sums) whose matrices can be read in place or are copied."""
         kinds = self.kinds
         batch = self.groups_of(kinds.batch, "abc", copied)
         rows = self.groups_of(kinds.rows, "ac", copied)
@@ -203,7 +205,8 @@ class Planner:
         ordered = sorted(p.levels)
         calls = math.prod(ordered[:max(0, len(ordered) - LEVELS)])
         runs = math.prod(p.levels[:-1]) if p.levels else 1
-        ns = repeats * ns + (repeats * calls if p.levels else 1) * CALL + repeats * runs * RUN  # sums without levels are one call
+        # Sums without levels need one call.
+        ns = repeats * ns + (repeats * calls if p.levels else 1) * CALL + repeats * runs * RUN
         for name in p.copies:
             size = math.prod(self.sizes[letter] for letter in self.strides[name])
             ns += CALL + 3 * size * self.item / MEMORY_BYTES
@@ -240,7 +243,7 @@ def price_of_copies(p, than):
 
 
 def is_good(p):
-    """Whether looking for copies would be a waste of time: a product of matrices, not of vectors or numbers."""
+    """True if a search for copies would waste time: a product of matrices, not of vectors or numbers."""
     return p.m * p.n * p.k > max(p.m, p.n, p.k) and len(p.levels) <= LEVELS
 
 

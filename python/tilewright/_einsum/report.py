@@ -1,4 +1,4 @@
-"""What einsum_path() returns: a plan in words and as plain data."""
+"""The result of einsum_path(): a plan in words and as plain data."""
 
 import html
 import math

@@ -22,7 +22,7 @@ from .plan import Value, contiguous, make_plan
 from .report import EinsumPath
 
 
-FRESH_BYTES = 2 ** 25  # from here on, allocators ask the system for every array
+FRESH_BYTES = 2 ** 25  # from this size on, allocators ask the system for every array
 
 
 class Call:
@@ -49,7 +49,7 @@ class Call:
         self.out = None if out is None else self.checked_out(out)
 
     def usable_strides(self):
-        """Those of each operand, once it is copied where its elements cannot be taken as they lie."""
+        """Yields the strides of each operand, after copying it if its elements cannot be read in place."""
         for index, array in enumerate(self.operands):
             strides = self.library.strides(array)
             if strides is None:
@@ -142,7 +142,7 @@ class Run:
 
     def __init__(self, library, dtype, options):
         self.library, self.dtype, self.options = library, dtype, options
-        self.kept, self.views = {}, {}  # id -> array that serves every piece, and views of these
+        self.kept, self.views = {}, {}  # id -> array that is the same for all pieces, and views of these
 
     def view(self, array, shape, strides, offset=0):
         if id(array) not in self.kept:
@@ -224,7 +224,7 @@ class Run:
         store(self.view(out, *single.stored), made, beta)
 
     def plan(self, operands, plan, out, alpha, beta, apart):
-        if plan is None:  # a sum over nothing
+        if plan is None:  # the sum is empty
             store(out, 0, beta)
         elif plan.single is not None:
             self.single(operands[0], plan.single, out, alpha, beta, apart)
@@ -250,7 +250,7 @@ class Run:
 
 
 def thread_count(options):
-    """How many threads products may take; an option that is none is left to them to refuse."""
+    """Returns the number of threads that products may use; they refuse an invalid option."""
     asked = options.get("threads", 0)
     return asked if isinstance(asked, int) and asked > 0 else len(os.sched_getaffinity(0))
 
@@ -293,7 +293,7 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
         raise TypeError("einsum takes no stream: its sums, copies and products are queued on the arrays' current one")
     call = Call(arguments, out, promote)
     alpha, beta = checked_scalars(call.dtype, alpha, beta, out)
-    make_options(options)  # also where no product comes to see them
+    make_options(options)  # checked here because no product may read them
     shape, plan, expression = call.plan(optimize)
     library = call.library
     run = Run(library, call.dtype, options)

@@ -1,4 +1,4 @@
-// Files that somebody hands out as a wisdom database: whatever their bytes are, looking into them ends, with
+// Files that other people hand out as a wisdom database: whatever their bytes are, reading them ends, with
 // records or an error.
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ void one_input(const std::string& input) {
   (void)wisdom.models();
 }
 
-// A database of this version without records, as it is made.
+// A new database of this version without records.
 std::vector<std::string> seeds() {
   const std::string path = file_of("");
   std::filesystem::remove(path);

@@ -1,4 +1,4 @@
-// Files of JSON lines, each by its reader, which the first byte chooses: wisdom that others hand out, and
+// Files of JSON lines, each read by the reader that the first byte selects: wisdom that others hand out, and
 // recorded sweeps.
 #include "wisdom/lines.hpp"
 

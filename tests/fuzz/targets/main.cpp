@@ -1,5 +1,5 @@
-// The entry points of libFuzzer. `PROGRAM seeds FOLDER` writes the seeds of the target into a folder, for
-// libFuzzer to begin with.
+// The entry points of libFuzzer. `PROGRAM seeds FOLDER` writes the target's seeds into a folder, as
+// libFuzzer's first inputs.
 #include <unistd.h>
 
 #include <cstdint>

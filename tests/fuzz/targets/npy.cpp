@@ -1,4 +1,4 @@
-// Headers of .npy files: sizes that are accepted are sizes of files, and what is written is read.
+// Headers of .npy files: accepted sizes are possible sizes of files, and a written header can be read.
 #include "arrays/npy.hpp"
 
 #include "target.hpp"
@@ -10,7 +10,7 @@ void one_input(const std::string& input) {
   const std::int64_t count = header.count();
   require(count >= 0 && count <= (std::int64_t{1} << 62) / size_bytes(header.dtype), "arrays fit 2^62 bytes");
   require(header.data_offset <= std::int64_t(input.size()), "the data begin behind the header");
-  constexpr std::size_t most_dimensions = 32;  // as many as NumPy writes
+  constexpr std::size_t most_dimensions = 32;  // NumPy's limit
   if (header.shape.size() > most_dimensions) return;
   const auto again = cli::parse_npy_header(
       cli::npy_header_bytes(header.dtype, header.fortran_order, header.shape), "A", "A");

@@ -1,4 +1,4 @@
-// What users write in flags and variables: objectives, bytes, integers and lists of GPUs.
+// Texts that users write in flags and variables: objectives, bytes, integers and lists of GPUs.
 #include "core/objective.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Texts of problems: what is read is written as a text that means the same, and its sums do not overflow.
+// Texts of problems: an accepted text is written as a text with the same meaning, and its sums do not
+// overflow.
 #include "core/problem.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Records of what programs multiplied: one that can be read can be added to, and then read again.
+// Records of the problems that programs multiplied: a readable record can be added to, and then read again.
 #include <filesystem>
 
 #include "core/input/checked.hpp"

@@ -1,5 +1,5 @@
-// What the libFuzzer targets share. Each target is one file that says what to do with an input, and what a
-// few good ones are; main.cpp makes a program of it.
+// Shared by the libFuzzer targets. Each target is one file that defines how to process an input, and a few
+// valid inputs; main.cpp makes a program of it.
 #pragma once
 
 #include <cstdio>
@@ -12,8 +12,8 @@
 
 namespace tilewright::fuzz {
 
-// Does with the input what the project does with what a user or a file says. It may throw Error, and nothing
-// else; what is accepted must hold the promises that the target requires.
+// Processes the input as the project processes texts of users and files. It may throw Error, and nothing
+// else; an accepted input must satisfy the target's assertions.
 void one_input(const std::string& input);
 
 std::vector<std::string> seeds();
@@ -24,7 +24,7 @@ inline void require(bool holds, const char* promise) {
   std::abort();
 }
 
-// The path of a file that holds the input; the next call overwrites it.
+// Returns the path of a file that holds the input; the next call overwrites it.
 std::string file_of(std::string_view input);
 
 }  // namespace tilewright::fuzz

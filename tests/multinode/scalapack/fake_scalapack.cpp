@@ -1,6 +1,6 @@
 // A ScaLAPACK of one process by plain loops, with the BLACS, PBLAS and LAPACK that libtilewright_scalapack
-// calls. It counts its calls. Of a grid of more rows than one, all blocks that matter must be the first
-// row's.
+// calls. It counts its calls. In a grid with more than one row, all blocks that matter must belong to the
+// first row.
 #include "fake_scalapack.hpp"
 
 #include <algorithm>

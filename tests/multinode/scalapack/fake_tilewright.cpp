@@ -1,4 +1,4 @@
-// A libtilewright that factors on the host, for a team of one, and may be told to take no part.
+// A libtilewright that factors on the host, for a team of one, and can be set to take no part.
 #include <algorithm>
 #include <cmath>
 

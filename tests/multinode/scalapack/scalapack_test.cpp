@@ -1,5 +1,6 @@
-// The names that stand before ScaLAPACK's, over a fake one of one process: right factors by deep products,
-// what is left to ScaLAPACK, and where a process's own blocks lie. With real ranks: scripts/scalapack check.
+// The names that take precedence over ScaLAPACK's, with a fake ScaLAPACK of one process: right factors by
+// deep products, calls that are left to ScaLAPACK, and the positions of a process's own blocks.
+// scripts/scalapack check tests real ranks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +51,7 @@ void expect_same_factors(int m, int n, int nb, int ia, int ja) {
   EXPECT_LT(worst, sizeof(T) == sizeof(float) || sizeof(T) == 2 * sizeof(float) ? 1e-2 : 1e-9) << what;
 }
 
-// Submatrices too, whose pivots count from the matrix's first row, and a zero pivot.
+// Includes submatrices, whose pivots count from the matrix's first row, and a zero pivot.
 TEST(ScaLapack, FactorizationsOnGpusAreTheirs) {
   least_work_on_gpus = 1, fake_gpus.takes_part = true;
   const int before = fake_gpus.factored;
@@ -75,7 +76,7 @@ TEST(ScaLapack, FactorizationsOnGpusAreTheirs) {
   EXPECT_EQ(fake_gpus.factored, before + 4);
 }
 
-// A line for the end of the process, with every part of it.
+// Prints a line at the end of the process, with every part of it.
 TEST(ScaLapack, AccountsForWhatFactorizationsSpend) {
   int m = 200, one = 1, info = 0;
   Matrix<double> a(m, m, 8);

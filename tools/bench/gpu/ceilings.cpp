@@ -1,4 +1,5 @@
-// All loops in turn, round after round; each ceiling is the best loop by the median of its rounds.
+// Runs all loops in alternation, round after round; each ceiling is the best loop by the median of its
+// rounds.
 #include "bench/gpu/ceilings.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ constexpr int warm_rounds = 3, timed_rounds = 12;
 // One loop of one ceiling.
 struct CeilingLoop {
   double GpuCeilings::*ceiling;
-  std::function<double()> run;  // queues it and returns its bytes or operations
+  std::function<double()> run;  // queues the loop and returns its bytes or operations
   std::vector<double> rates{};
 };
 
@@ -32,7 +33,8 @@ GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_
   const GpuStream stream(gpu);
   const GpuStreams streams(gpu, machine.compiler());
   const GpuMultiplies multiplies(gpu, machine.compiler());
-  constexpr std::size_t parts = 8;  // of the memory: three operands, a C to stream, and room for others
+  // Parts of the memory: three operands, a C to stream, and the rest for other programs.
+  constexpr std::size_t parts = 8;
   GpuArena arena(gpu, std::min(operand_bytes, std::size_t(gpu.limits().memory_bytes) / parts));
   arena.fill(DType::f64);
 

@@ -1,4 +1,4 @@
-// The ceilings of a GPU, measured by the loops that bound every case of bench there.
+// Measures the ceilings of a GPU by the loops that bound every case of bench there.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tilewright::bench {
 
-// Streams `operand_bytes` of each of A, B and C, or less where the device's memory is small. Compiles the
-// loops where they are not kept from before. Throws what GpuMachine throws.
+// Streams `operand_bytes` of each of A, B and C, or less if the device's memory is small. Compiles the loops
+// unless they are cached. Throws the errors of GpuMachine.
 GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_bytes);
 
 }  // namespace tilewright::bench

@@ -1,5 +1,5 @@
-// cublasXt with a few block sizes and CPU ratios, and the plainest ways of all: copy everything there, call
-// cuBLAS or a kernel of ours, copy C back.
+// cublasXt with a few block sizes and CPU ratios, and the simplest methods: copy all operands to the GPU,
+// call cuBLAS or a kernel of tilewright, copy C back.
 #include "bench/hybrid_peers.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr float cpu_ratios[] = {0, 0.05F};
 
 using DeviceCall = std::function<void(const GemmProblem&, const Operands&)>;
 
-// Operands in memory of the device that is kept, as a careful program would.
+// Keeps the operands in device memory between calls, as a careful program would.
 class CopyCall {
  public:
   CopyCall(const Gpu& gpu, const GemmProblem& p, DeviceCall call)

@@ -1,4 +1,4 @@
-// Samples are means over a few launches that the device can queue without making the host wait.
+// A sample is the mean over a few launches that the device can queue without making the host wait.
 #include "bench/launch_cost.hpp"
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr int launches_per_sample = 100;  // the driver queues about a thousand
+constexpr int launches_per_sample = 100;  // the driver queues about a thousand launches
 constexpr int least_repetitions = 101;
 constexpr const char* measured_problem =
     "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one:location=device";
-// Short, so that the device keeps up with a host that queues a hundred.
+// The product is short, so that the device keeps up with a host that queues a hundred launches.
 constexpr const char* measured_product = "gemm:f64:nn:m=64,n=64,k=64:location=device";
 
-// Seconds of the host for one launch.
+// Returns the host's seconds for one launch.
 double sample_launches(const GpuStream& stream, const std::function<void()>& launch) {
   stream.synchronize();
   const double begin = wall_seconds();
@@ -83,7 +83,7 @@ class Launches {
   std::unique_ptr<GpuGraph> graph_;
 };
 
-// A plan that cuBLAS serves beside its function called as a program of its own would: a handle whose stream
+// Compares a plan that cuBLAS serves with its function called as in a user's program: a handle whose stream
 // is set once, the same operands, the function known.
 class Products {
  public:
@@ -131,7 +131,7 @@ struct LaunchWay {
   std::vector<double> samples{};
 };
 
-// All in turn; then by how much `above` costs more than the first, within rounds.
+// Measures all in alternation; then by how much `above` costs more than the first, within rounds.
 void measure_in_turn(std::vector<LaunchWay> ways, std::size_t above, const char* overhead,
                      const char* problem, const GpuStream& stream, int repetitions, GpuLaunchCosts& result) {
   for (LaunchWay& way : ways) sample_launches(stream, way.run);

@@ -1,5 +1,5 @@
-// Both calls of cuSOLVER as a careful program makes them: memory of the device and workspace are kept, the
-// matrix goes up, is factored, and comes down with its pivots.
+// Calls cuSOLVER in both forms as a careful program does: memory of the device and workspace are kept, the
+// matrix is copied to the GPU, factored, and copied back with its pivots.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Opening a GPU for a run, and what is said of it.
+// Opens a GPU for a run and describes it.
 #include "bench/gpu/machine.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::vector<std::string> GpuBench::describe() const {
 }
 
 void GpuBench::prepare(const std::vector<Case>& cases) {
-  // What cannot be prepared says so when its case is run.
+  // A case that cannot be prepared reports its error when it runs.
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < 2 * cases.size(); ++i) {
     const Case& one = cases[i / 2];
@@ -61,7 +61,7 @@ Machine::Conversion GpuBench::conversion(const GemmProblem& from, const GemmProb
   all.in_bytes = apart.a_bytes + apart.b_bytes + together.a_bytes + together.b_bytes + 2 * pointers;
   if (apart.reads_c) all.in_bytes += all.out_bytes;
   add_streams(together, all.loops, "multiplying");
-  // A copy as the streaming loops know it: as much is written as is read.
+  // A copy in the terms of the streaming loops: it writes as much as it reads.
   add_streams({.a_bytes = 1, .b_bytes = 1, .c_bytes = 2, .reads_c = false}, all.loops, "copying");
   return all;
 }
@@ -83,7 +83,7 @@ void GpuBench::add_streams(const GpuStreamMix& mix, std::vector<Contender>& to, 
 GemmOptions GpuBench::options(const Case& c) const {
   GemmOptions options = c.options;
   options.device = plan.device;
-  options.align_bytes = 0;  // that of allocations
+  options.align_bytes = 0;  // the alignment of allocations
   return options;
 }
 

@@ -1,5 +1,5 @@
-// A GPU as a machine: what all cases of a run share. The device with its loops and memory, the vendor's
-// library, a meter. Each of those that may be lacking comes with the reason.
+// A GPU as a machine: the state that all cases of a run share. It holds the device with its loops and memory,
+// the vendor's library, and a meter. Each part that may be missing comes with the reason.
 #pragma once
 
 #include <optional>
@@ -27,11 +27,11 @@ struct GpuBench : Machine {
     return {"hardware counters: none (those of a GPU are a profiler's)"};
   }
 
-  // The streaming loops of a mix, each over whole operands.
+  // Adds the streaming loops of a mix, each over whole operands.
   void add_streams(const GpuStreamMix& mix, std::vector<Contender>& to, const std::string& impl = "stream");
-  // How our plans are asked for.
+  // Returns the options of tilewright's plans.
   GemmOptions options(const Case& c) const;
-  // Clocks and temperature of now, and what a measured row says of the device.
+  // Returns current clocks and temperature, and the other keys of the device in a row.
   nlohmann::json readings() const;
   nlohmann::json provenance() const;
 
@@ -43,7 +43,7 @@ struct GpuBench : Machine {
   GpuStreams streams;
   GpuMultiplies multiplies;
   GpuArena arena;
-  std::optional<GpuArena> second;  // of the other place
+  std::optional<GpuArena> second;  // memory of the other place
   std::optional<GpuBlas> blas;
   std::string no_blas;
   OtherUsersNotes use;

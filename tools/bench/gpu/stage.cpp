@@ -1,4 +1,4 @@
-// Carving batches out of the arena, calls on them, turns and loops.
+// Allocates batches in the arena, and implements calls on them, samples and loops.
 #include "bench/gpu/stage.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr double slow_turn_s = 0.02;    // a few samples of contenders this slow say enough
+constexpr double slow_turn_s = 0.02;    // a few samples suffice for contenders this slow
 constexpr std::size_t size_arrays = 6;  // m, n, k and three leading dimensions
 
-// The matrices of a pointer batch lie at equal distances, so that they are a strided one as well.
+// The matrices of a pointer batch lie at equal distances, so that they also form a strided batch.
 GemmProblem as_strided(GemmProblem p) {
   if (p.layout != Layout::pointer) return p;
   p.stride_a = gpu_pointer_distance(p.lda * p.a_cols(), size_bytes(p.dtype));
@@ -27,7 +27,7 @@ GemmProblem as_strided(GemmProblem p) {
   return p;
 }
 
-// As plans see it: nothing is known of where the matrices of pointer batches lie.
+// The shape for plans: the addresses of a pointer batch's matrices are unknown to them.
 GemmSmallShape planned_shape(const GemmProblem& p) {
   return gemm_small_shape(p, p.layout == Layout::pointer ? static_cast<int>(size_bytes(p.dtype)) : 128);
 }
@@ -95,7 +95,7 @@ Contender GpuStage::ours(const std::string& impl, Context& context, const GemmOp
   return one;
 }
 
-// The sizes of every problem in device memory, the same for all.
+// Fills the sizes of every problem in device memory, all equal.
 BatchCall GpuStage::variable_call(Context& context, const GemmOptions& options) const {
   return dispatch(case_.problem.dtype, [&]<class T>() -> BatchCall {
     const GemmProblem& p = case_.problem;
@@ -139,7 +139,7 @@ std::vector<nlohmann::json> GpuStage::promising(std::size_t count) const {
   return configs;
 }
 
-// As Dongarra 2017, Fig. 5b, has them: BlkIntlSM and BlkIntl.
+// The two methods of Dongarra 2017, Fig. 5b: BlkIntlSM and BlkIntl.
 std::vector<Stage::Way> GpuStage::ways(std::size_t count) const {
   const GemmProblem& p = case_.problem;
   const auto configs = [&](bool (*wanted)(GemmSmallLoad)) {
@@ -155,7 +155,7 @@ std::vector<Stage::Way> GpuStage::ways(std::size_t count) const {
            [](const nlohmann::json& config) { return config.at("load") == "direct"; }}};
 }
 
-// cuBLAS, in one of the ways that its interface can say the case.
+// Calls cuBLAS in one of the forms in which its interface can express the case.
 BatchCall GpuStage::peer_call(const std::string& name) {
   if (const std::string why = GpuBlas::why_not(case_.problem); !why.empty())
     throw Error(ErrorCode::unsupported, "--peers", why);
@@ -212,7 +212,8 @@ void GpuStage::add_loops(std::vector<Contender>& to) {
   }
 }
 
-// After a fault on the device nothing runs any more in this process: the peer that did it is named.
+// After a fault on the device nothing runs any more in this process, so the error names the peer that caused
+// it.
 void GpuStage::expect_sound(const Contender& one, const Error& fault) const {
   try {
     bench_.gpu.synchronize();
@@ -242,19 +243,19 @@ double GpuStage::turn(Contender& one) {
   };
   if (one.runs == 0) {
     one.runs = fit(1);
-    if (pace_.untimed_s > 0) one.runs = fit(one.runs);  // a single launch has the host's time in it
+    if (pace_.untimed_s > 0) one.runs = fit(one.runs);  // a single launch includes time of the host
   }
   return timed(one.runs);
 }
 
 RoundRules GpuStage::rules() const {
-  // As many as give ratios an interval.
+  // Enough rounds for ratios to have an interval.
   return {.rounds = bench_.plan.repetitions, .slow_s = slow_turn_s, .slow_rounds = least_paired_rounds};
 }
 
 GpuLoad GpuStage::steady(const Contender& one, const GpuLoadWindow& window, Observer* observer) {
   const auto launch = [&] { one.run(next_++ % ring_->batches()); };
-  launch();  // while it runs the host queues the others
+  launch();  // the host queues the other launches while it runs
   const double launch_s = bench_.timer.seconds([&] { launch(), launch(); }) / 2;
   const Nvml* nvml = bench_.use.nvml();
   GpuLoad load = run_steadily(
@@ -264,7 +265,7 @@ GpuLoad GpuStage::steady(const Contender& one, const GpuLoadWindow& window, Obse
   return load;
 }
 
-// In a window of its own: it is too long to be among the turns.
+// Measured in its own window, which is too long for the rounds.
 void GpuStage::weigh(Contender& one) {
   one.energy_note = bench_.use.absence();
   if (bench_.use.nvml() == nullptr) return;
@@ -330,7 +331,7 @@ void GpuStage::tell(const std::vector<Contender>& timed, CaseResult& result) con
 std::unique_ptr<Stage> GpuBench::stage(const Case& c, int place) {
   if (place == 0) return std::make_unique<GpuStage>(*this, arena, c);
   if (!second) second.emplace(gpu, std::size_t(plan.operand_bytes));
-  second->reserve(gpu_operand_bytes(c.problem));  // of interleaved batches the last block is stored whole
+  second->reserve(gpu_operand_bytes(c.problem));  // the last block of interleaved batches is stored whole
   return std::make_unique<GpuStage>(*this, *second, c);
 }
 

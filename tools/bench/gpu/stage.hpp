@@ -1,6 +1,6 @@
-// One case in device memory: batches that are walked in turn through operands of at least 1 GiB, arrays of
-// pointers where the layout has them, the check of what an implementation wrote, and turns of several
-// launches between two events, each on the next of the batches.
+// One case in device memory: batches that are cycled through at least 1 GiB of operands, arrays of pointers
+// if the layout needs them, the check of an implementation's result, and samples of several launches between
+// two events, each on the next batch.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,20 @@
 
 namespace tilewright::bench {
 
-// How long a turn is, and how long the same contender runs untimed before it.
+// The length of a sample, and of the untimed runs of the same contender before it.
 struct GpuPace {
   double turn_s = 2e-4, untimed_s = 0;
   std::int64_t most_launches = 512;
 };
-// Bound by memory: what ran before does not matter.
+// Small products are bound by memory: the work before a sample does not matter.
 constexpr GpuPace small_gpu_pace{};
-// At the card's power limit a short turn says what ran before it: the clock follows within tens of
+// At the card's power limit a short sample depends on the work before it: the clock follows within tens of
 // milliseconds.
 constexpr GpuPace large_gpu_pace{.turn_s = 0.05, .untimed_s = 0.05, .most_launches = 8192};
 
 class GpuStage : public Stage {
  public:
-  // A large problem makes the arena grow. Throws Error naming the flag where its operands do not fit.
+  // A large problem may enlarge the arena. Throws Error naming the flag if its operands do not fit.
   GpuStage(GpuBench& bench, GpuArena& arena, const Case& c);
 
   GemmOptions options() const override { return bench_.options(case_); }
@@ -50,14 +50,15 @@ class GpuStage : public Stage {
   void tell(const std::vector<Contender>& timed, CaseResult& result) const override;
 
   std::int64_t batches() const override { return ring_->batches(); }
-  // The arrays of pointers for a pointer batch.
+  // For a pointer batch, returns its arrays of pointers.
   Operands batch(std::int64_t index) const override;
-  // A load of it without pauses; the meter is NVML's, where that answers.
+  // Loads the GPU without pauses; NVML's meter measures if it answers.
   GpuLoad steady(const Contender& one, const GpuLoadWindow& window, Observer* observer = nullptr);
-  // The same batch at its base addresses, and as arrays of pointers, for peers that take nothing else.
+  // Returns the same batch by its base addresses, and as arrays of pointers for peers that accept nothing
+  // else.
   Operands in_place(std::int64_t index) const;
   Operands pointers_to(std::int64_t index);
-  // The error of some problems, the first and the last among them, or of some elements of large ones.
+  // Returns the error of some problems, including the first and the last, or of some elements of large ones.
   Accuracy check(const std::function<void()>& run) override { return check_->check(run); }
 
  private:
@@ -71,9 +72,9 @@ class GpuStage : public Stage {
   std::optional<GpuRing> ring_;
   std::optional<SampledCheck> check_;
   std::optional<GpuPointers> pointers_;
-  std::vector<std::int64_t> order_;  // of the matrices of a pointer batch
+  std::vector<std::int64_t> order_;  // order of the matrices of a pointer batch
   GpuPace pace_;
-  std::int64_t next_ = 0;  // batch
+  std::int64_t next_ = 0;  // next batch
 };
 
 }  // namespace tilewright::bench

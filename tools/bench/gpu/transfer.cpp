@@ -1,5 +1,5 @@
-// The stages of a transfer by the host's clock, for allocating is the host's work and a stage ends when the
-// device has all of it.
+// Times the stages of a transfer by the host's clock, because the host allocates and a stage ends when the
+// device has all of its data.
 #include "bench/transfer.hpp"
 
 #include <fmt/format.h>
@@ -16,15 +16,15 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr double most_case_s = 8;          // of all repetitions of a case
-constexpr std::int64_t probe_count = 256;  // problems that tell how long more will take
+constexpr double most_case_s = 8;          // for all repetitions of a case
+constexpr std::int64_t probe_count = 256;  // problems from which the time of more is estimated
 constexpr std::int64_t probe_growth = 8;
 
 enum class Work { allocate, to_device, to_host, release };
 struct Step {
   const char* name;
   Work work;
-  std::size_t operand = 0;  // of those that move something
+  std::size_t operand = 0;  // for stages that move data
 
   double bytes(const TransferBatch& batch) const {
     const bool moves = work == Work::to_device || work == Work::to_host;
@@ -36,7 +36,7 @@ constexpr Step stages[] = {{"allocate", Work::allocate},        {"to_device_a", 
                            {"to_host_c", Work::to_host, 2},     {"release", Work::release}};
 using Seconds = std::array<double, std::size(stages)>;
 
-// One operand of the batch on the host, touched, in memory of either kind.
+// One operand of the batch on the host, its pages touched, in memory of either kind.
 class HostOperand {
  public:
   HostOperand(const Gpu& gpu, std::size_t bytes, bool pinned) : bytes_(bytes) {
@@ -50,8 +50,8 @@ class HostOperand {
     return pinned_ ? static_cast<unsigned char*>(pinned_->data()) : pageable_.get();
   }
   void clear() { std::memset(data(), 0, bytes_); }
-  // A pattern that no power of two divides, so that a matrix in another's place is seen, and another one each
-  // time, so that what lay in the device's memory before is.
+  // Writes a pattern whose period is not a power of two, so that the check finds matrices in wrong places,
+  // and a new pattern each time, so that it finds stale data in the device's memory.
   void fill() {
     ++shift_;
     for (std::size_t i = 0; i < bytes_; ++i) data()[i] = value(i);
@@ -70,7 +70,8 @@ class HostOperand {
   std::unique_ptr<unsigned char[]> pageable_;
 };
 
-// A batch on the host and the two ways of taking it to the device: in `count` pieces per operand, or in one.
+// A batch on the host and the two methods of moving it to the device: in `count` pieces per operand, or in
+// one.
 class Movement {
  public:
   Movement(const Gpu& gpu, const TransferBatch& batch, bool pinned) : gpu_(gpu), stream_(gpu), batch_(batch) {
@@ -91,7 +92,7 @@ class Movement {
     return seconds;
   }
 
-  // Whether C comes back as it left.
+  // True if C comes back unchanged.
   bool is_right(bool per_matrix) {
     host_[2].fill();
     Device device;
@@ -124,7 +125,7 @@ class Movement {
     for (std::int64_t i = 0; i < pieces; ++i)
       operand.emplace_back(gpu_, std::size_t(bytes * batch_.count / pieces));
   }
-  // All copies are queued before any is waited for.
+  // Queues all copies before it waits for any.
   void move(const std::vector<GpuBuffer>& operand, unsigned char* host, bool to_host) const {
     for (const GpuBuffer& piece : operand) {
       if (to_host)
@@ -154,21 +155,21 @@ double sum(const Seconds& seconds) {
   return all;
 }
 
-// Each way in each memory once.
+// Runs each method in each memory once.
 double once_s(const Gpu& gpu, const Plan& plan, const TransferBatch& batch) {
   double seconds = 0;
   for (const std::string& memory : plan.memories) {
     const Movement transfer(gpu, batch, memory == "pinned");
     for (const Way& way : ways) {
-      transfer.run(way.per_matrix);  // the driver's own first allocations are not the batch's
+      transfer.run(way.per_matrix);  // the batch should not pay for the driver's own first allocations
       seconds += sum(transfer.run(way.per_matrix));
     }
   }
   return seconds;
 }
 
-// The batch that all repetitions are expected to finish in time with. Small ones are tried first, larger ones
-// until they take a part of that time: what one allocation costs depends on how many there are.
+// Returns a batch for which all repetitions are expected to finish in time. Tries small batches first and
+// larger ones until they take a part of that time: the cost of one allocation depends on how many there are.
 TransferBatch affordable(const Gpu& gpu, const Plan& plan, const TransferBatch& batch) {
   TransferBatch probe = batch;
   for (std::int64_t count = probe_count;; count *= probe_growth) {

@@ -1,4 +1,4 @@
-// Square products on the host, deep ones on GPUs.
+// Times square products on the host and deep ones on GPUs.
 #include "bench/lu/bound.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int turns = 5;
 
-// Of one product, counted as flops() of a factorization counts.
+// Returns the operations of one product, counted like flops() of a factorization.
 double operations(DType dtype, double m, double n, double k) {
   return (is_complex(dtype) ? 8 : 2) * m * n * k;
 }

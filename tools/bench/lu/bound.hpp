@@ -1,5 +1,5 @@
-// What a factorization on CPU and GPUs cannot be faster than: its operations at the speed of all their
-// products together, timed here and now.
+// The upper bound of the speed of a factorization on CPU and GPUs: the speed of all their products together,
+// timed at this moment.
 #pragma once
 
 #include "bench/case.hpp"
@@ -8,7 +8,7 @@
 
 namespace tilewright::bench {
 
-// In operations of the element type by second, the best of a few products each. Null: without GPUs.
+// Operations of the element type per second, the best of a few products each. `gpus` is null without GPUs.
 double product_speed(Context& context, CalibrationMachine* gpus, const Case& c);
 
 }  // namespace tilewright::bench

@@ -1,4 +1,4 @@
-// Checks before, copies between, and rounds.
+// Checks contenders, copies the matrix between runs, and times rounds.
 #include "bench/lu/contest.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace tilewright::bench {
 namespace {
 
 constexpr int search_rounds = 3;
-constexpr double check_flops = 1e9;  // of the residual
+constexpr double check_flops = 1e9;  // operations of the check of the residual
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void LuContest::enter(Contender one, LuWay way, Factor factor, const Factor& che
     record->reports.push_back(factor(a_.get(), pivots_.data()));
   };
   try {
-    turn(one);  // also what is searched for or compiled once
+    turn(one);  // includes searches and one-time compilation
     if (check) {
       renew();
       check(a_.get(), pivots_.data());
@@ -118,7 +118,7 @@ void LuContest::enter_best(std::size_t count, const std::function<void(LuContest
   for (const Contender& one : all_) tried.emplace_back(record(one).way.options.nb, one.seconds.centre);
   all_.resize(std::min(all_.size(), count));
   for (Contender& one : all_) {
-    // The best of several is so by chance, too: what counts is told by rounds that did not choose it.
+    // The best of several is best partly by chance, so only rounds after the choice count.
     one.rounds.clear();
     LuRecord& known = *records_.at(name_of(one));
     known.reports.clear();

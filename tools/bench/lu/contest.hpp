@@ -1,5 +1,5 @@
-// Everybody who factors one matrix in memory of one kind: checked once by a residual and by pivots, then
-// timed in turn in the same rounds, each from the same matrix. What is told of it is the family's.
+// All contenders that factor one matrix in memory of one kind: checked once by a residual and by pivots, then
+// timed in alternation in the same rounds, each from the same matrix. The family reports the results.
 #pragma once
 
 #include <functional>
@@ -16,37 +16,37 @@
 
 namespace tilewright::bench {
 
-// What is known of a contender beside its times.
+// A contender's figures besides its times.
 struct LuRecord {
-  LuWay way;                      // of ours
-  std::vector<LuReport> reports;  // of the timed runs; of a peer only info is filled in
+  LuWay way;                      // for tilewright
+  std::vector<LuReport> reports;  // reports of the timed runs; for a peer only info is filled in
   LuVerifyResult residual;
   std::int64_t other_pivots = 0;                         // that differ from the first contender's
-  std::vector<std::pair<std::int64_t, double>> tried{};  // of an optimum: columns of a panel, seconds
-  LuReport median() const;                               // each time by itself
+  std::vector<std::pair<std::int64_t, double>> tried{};  // for an optimum: columns of a panel, seconds
+  LuReport median() const;                               // median of each time separately
 };
 
 class LuContest {
  public:
   using Factor = std::function<LuReport(void* a, std::int64_t* pivots)>;
 
-  // memory: pageable or pinned.
+  // `memory` is pageable or pinned.
   LuContest(const Case& c, const std::string& memory);
   LuContest(const LuContest&) = delete;
   LuContest& operator=(const LuContest&) = delete;
 
-  // Runs it once. A residual beyond LAPACK's threshold is an Error(internal) where that is ours; whoever
-  // fails or errs otherwise gets a line and does not take part. `check`, where there is one, is run in its
-  // place.
+  // Runs the contender once. Throws Error(internal) if tilewright's residual exceeds LAPACK's threshold;
+  // another contender that fails or errs gets a line and does not take part. `check`, if present, is run in
+  // its place.
   void enter(Contender one, LuWay way, Factor factor, const Factor& check = {});
-  // The ways that were fastest in a few rounds of their own, at most so many, go on.
+  // Enters the methods, at most `count`, that were fastest in a few rounds of their own.
   void enter_best(std::size_t count, const std::function<void(LuContest&)>& enter_all);
-  // With `energy`, what it takes is kept, too, unless GPUs take part.
+  // With `energy`, also records the energy, unless GPUs take part.
   void hold(int rounds, const HostEnergy* energy = nullptr, bool with_gpus = false);
 
   const std::vector<Contender>& all() const { return all_; }
   const LuRecord& record(const Contender& one) const { return *records_.at(name_of(one)); }
-  std::vector<std::string> lines;  // why somebody does not take part
+  std::vector<std::string> lines;  // reasons why contenders do not take part
 
  private:
   static std::string name_of(const Contender& one) { return one.impl + " " + one.variant; }

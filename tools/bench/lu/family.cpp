@@ -1,6 +1,6 @@
 // The family lu: factorizations of matrices in host memory as in Table 2 of Bernabe 2014, section 6: cpuLU,
-// gpuLU and cpugpuLU with each selection of the CPU's share, beside LAPACK, cuSOLVER with its copies, and,
-// where asked, the best panel and shares that timing finds.
+// gpuLU and cpugpuLU with each selection of the CPU's share, compared with LAPACK, cuSOLVER including its
+// copies, and, if requested, the best panel and shares that timing finds.
 #include "bench/family.hpp"
 
 #include <fmt/format.h>
@@ -30,12 +30,12 @@ using nlohmann::json;
 
 constexpr std::size_t searched_finalists = 2;
 
-// Of all cases of a type, kind of memory and number of threads.
+// Figures of all cases of a type, kind of memory and number of threads.
 struct Group {
   std::vector<double> ratios, bound_shares;
   std::vector<std::string> ratio_cases, cases;
-  std::set<std::string> targets;                          // where the automatic way computed
-  std::map<std::string, std::vector<double>> deviations;  // from the optimum, by way
+  std::set<std::string> targets;                          // where the automatic method computed
+  std::map<std::string, std::vector<double>> deviations;  // from the optimum, by method
   std::map<std::string, std::vector<double>> losses;      // from the best of the selections, by selection
 };
 
@@ -72,8 +72,8 @@ class LuFamily : public Family {
   Told measure(const Case& c) override {
     Told told;
     for (const std::string& memory : plan_.memories) {
-      if (memory == "pinned" && !has_gpu()) continue;  // as the head says
-      // To a simulated GPU all memory is pinned.
+      if (memory == "pinned" && !has_gpu()) continue;  // the head of the table reports this
+      // All memory counts as pinned for a simulated GPU.
       LuContest contest(c, simulated() ? "pageable" : memory);
       add_peers(c, contest);
       for (const LuWay& way : lu_ways_of(plan_, c, has_gpu(), contest.lines)) add(c, way, contest);
@@ -104,7 +104,7 @@ class LuFamily : public Family {
     Contender one{.role = Role::ours, .impl = "tilewright"};
     one.version = TILEWRIGHT_VERSION, one.variant = way.name;
     if (!simulated()) return contest.enter(std::move(one), way, factor(context_, c, way));
-    // The same schedule with its products made, by shares that are not searched for.
+    // The check runs the same schedule with its products computed, by shares that are not searched for.
     LuWay checked = way;
     checked.split = SplitWay::model;
     contest.enter(std::move(one), way, factor(context_, c, way), factor(*checking_, c, checked));
@@ -144,7 +144,7 @@ class LuFamily : public Family {
   }
 
   void tell(const Case& c, const std::string& memory, const LuContest& contest, Told& told);
-  // Where it computed.
+  // Returns where it computed.
   std::string target_of(const Case& c, const Contender& one, const LuRecord& record) const {
     if (one.impl == "cusolver") return "gpu";
     return lu_target(context_, lu_problem(c), record.way.options, record.median());
@@ -159,14 +159,14 @@ class LuFamily : public Family {
   const Plan& plan_;
   HostEnergy energy_;
   mutable Context context_;
-  std::unique_ptr<Context> checking_;  // of a simulated GPU: where products are made
+  std::unique_ptr<Context> checking_;  // for a simulated GPU: computes the products
   std::string why_no_gpu_;
   std::unique_ptr<LuPeers> peers_;
   std::unique_ptr<CalibrationMachine> machine_;
   std::map<json, Group> groups_;
 };
 
-// Of one candidate, where it is named.
+// Only contenders of one implementation, if it is named.
 const Contender* fastest(const LuContest& contest, Role role, const std::string& candidate = "") {
   const Contender* best = nullptr;
   for (const Contender& one : contest.all())
@@ -226,7 +226,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
   if (contest.all().empty()) return;
   const double bound = bound_s(c);
   const Contender* const peer = fastest(contest, Role::peer);
-  // Panels and shares are the blocked candidate's.
+  // Only the blocked implementation has panels and shares.
   const Contender* const optimum = plan_.lu.exhaustive ? fastest(contest, Role::ours, "blocked") : nullptr;
   for (const Contender& one : contest.all()) {
     json row = row_of(c, memory, one, contest.record(one), bound);
@@ -258,7 +258,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
   note(c, contest, optimum, bound, groups_[key]);
 }
 
-// The first contender of a way is the one with the rule's panels, or the first that were asked for.
+// Returns the first contender of a method: the one with the rule's panels, or the first requested ones.
 const Contender* of_way(const LuContest& contest, const std::string& name) {
   for (const Contender& one : contest.all())
     if (one.role == Role::ours && (one.variant == name || one.variant.starts_with(name + " nb=")))
@@ -305,7 +305,7 @@ Told LuFamily::finish() {
     add_statistics(summary, "bound_share", group.bound_shares, group.cases);
     summary["deviation"] = json::object();
     for (const auto& [way, values] : group.deviations) summary["deviation"][way] = mean_and_worst(values);
-    // The fastest selection first.
+    // The fastest selection comes first.
     std::vector<std::string> order;
     for (const auto& [select, values] : group.losses) order.push_back(select);
     const auto loss = [&](const std::string& select) {

@@ -1,4 +1,4 @@
-// Factorizations as JSON.
+// Describes factorizations as JSON.
 #include "bench/lu/keys.hpp"
 
 #include "core/lu_problem.hpp"
@@ -36,7 +36,7 @@ std::string lu_target(Context& context, const LuProblem& problem, const LuOption
                       const LuReport& r) {
   if (r.redone) return "cpu";
   if (r.gpus > 0) return "gpu";
-  if (!is_by_panels(r)) return "cpu";  // none of the others gives work to a GPU
+  if (!is_by_panels(r)) return "cpu";  // the other implementations give no work to a GPU
   if (options.target != Target::automatic) return to_string(options.target);
   return updates_use_gpus({context, problem, options}) ? "hybrid" : "cpu";
 }

@@ -1,4 +1,4 @@
-// Keys of rows about a factorization, the same from the verb lu and from bench lu.
+// Keys of rows about a factorization, common to the verb lu and bench lu.
 #pragma once
 
 #include "core/json.hpp"
@@ -6,20 +6,20 @@
 
 namespace tilewright::bench {
 
-// What was factored, and null for what products alone have.
+// Returns the keys of the problem, with null for keys that only products have.
 nlohmann::json lu_problem_keys(const LuProblem& problem);
 
-// Who was chosen, and by panels of how many columns (0: its own).
+// Returns the implementation and the columns of its panels (0: its own choice).
 nlohmann::json lu_config(const LuReport& report);
 
-// cpu, gpu or hybrid: where a run with these options computed.
+// Returns cpu, gpu or hybrid: where a run with these options computed.
 std::string lu_target(Context& context, const LuProblem& problem, const LuOptions& options,
                       const LuReport& report);
 
-// True if the candidate that ran factors panels one after the other and says how long each part took.
+// True if the implementation that ran factors panels one after the other and reports the time of each part.
 bool is_by_panels(const LuReport& report);
 
-// Where the time went; null of candidates that do not say.
+// Returns the time of each part, or null if the implementation does not report it.
 nlohmann::json lu_breakdown(const LuReport& report);
 
 }  // namespace tilewright::bench

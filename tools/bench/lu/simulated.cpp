@@ -1,4 +1,4 @@
-// The simulated device of hybrid products, held back to its own clock.
+// Slows the simulated device of hybrid products down to its own clock.
 #include "bench/lu/simulated.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace tilewright::bench {
 namespace {
 
 constexpr double launch_s = 10e-6;
-constexpr double memory_bytes_per_s = 200e9;  // of the GPU's own, as that of the paper's cards
+constexpr double memory_bytes_per_s = 200e9;  // rate of the GPU's own memory, like that of the paper's cards
 constexpr std::int64_t memory_bytes = std::int64_t(16) << 30;
 
 GpuModel model_of(const SimulatedGpu& gpu) {
@@ -87,12 +87,12 @@ class PacedDevice : public StreamDevice {
   }
 
  private:
-  // What an idle device is given begins now.
+  // Work given to an idle device begins now.
   void begin() {
     if (idle_) ahead_s_ = wall_seconds() - device_.seconds();
     idle_ = false;
   }
-  // Until the clock of the wall shows what the device's own does. The core is left to the CPU's part.
+  // Waits until the wall clock reaches the device's clock. The core stays free for the CPU's part.
   void sleep() const {
     const double left = ahead_s_ + device_.seconds() - wall_seconds();
     if (paced_ && left > 0) std::this_thread::sleep_for(std::chrono::duration<double>(left));
@@ -101,7 +101,7 @@ class PacedDevice : public StreamDevice {
   SimulatedDevice& device_;
   bool paced_;
   bool idle_ = true;
-  double ahead_s_ = 0;  // the wall's clock over the device's
+  double ahead_s_ = 0;  // wall clock minus device clock
 };
 
 class OneSimulatedGpu : public HybridGpus {
@@ -115,7 +115,7 @@ class OneSimulatedGpu : public HybridGpus {
     multiply_ = std::move(multiply);
     return std::make_unique<PacedDevice>(node_, paced_);
   }
-  // By the CPU: the device's memory is the host's.
+  // The CPU computes the product: the device's memory is the host's.
   DeviceProduct prepare(Context::Impl& context, const StreamProduct& what, int, bool) override {
     if (paced_) return [](const Operands&) {};
     GemmProblem problem = what.problem;

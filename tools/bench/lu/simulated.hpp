@@ -1,7 +1,6 @@
-// A GPU that is none, so that how CPU and GPU share an LU is seen on a machine without one, or beside a
-// slower one than the machine has: the host waits as long as a model says that copies and products take, by
-// the wall clock, while the CPU does its part for real. Nothing is multiplied there while time counts; a
-// check computes all.
+// Simulates a GPU, to show how CPU and GPU share an LU on a machine without one, or with a slower one than
+// the machine has: the host waits as long as a model says that copies and products take, by the wall clock,
+// while the CPU really does its part. Timed runs compute no products there; a check computes all of them.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@
 namespace tilewright::bench {
 
 struct SimulatedGpu {
-  double gflops = 0;         // of f64 products; f32 is twice as fast
+  double gflops = 0;         // for f64 products; f32 is twice as fast
   double link_gb_per_s = 0;  // in each direction
   bool is_wanted() const { return gflops > 0; }
   double speed(DType dtype) const {
@@ -22,8 +21,8 @@ struct SimulatedGpu {
   std::string text() const;
 };
 
-// The Context's only GPU from now on; before its first plan. All memory of the host counts as pinned.
-// paced: time passes and nothing is multiplied; else the reverse.
+// Makes this the Context's only GPU; call it before the first plan. All host memory counts as pinned. paced:
+// time passes and nothing is multiplied; otherwise the reverse.
 void simulate_gpu(Context& context, const SimulatedGpu& gpu, bool paced);
 
 }  // namespace tilewright::bench

@@ -1,4 +1,4 @@
-// From lists to options, and from options to calls.
+// Converts lists to options, and options to calls.
 #include "bench/lu/ways.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 namespace tilewright::bench {
 namespace {
 
-// Those of the paper are blocked, all of them: the library's own getrf on the CPU is a peer, and GPUs that
-// keep the matrix are a version of ours.
+// All methods of the paper are blocked: the library's own getrf on the CPU is a peer, and GPUs that keep the
+// matrix are a version of tilewright.
 struct Version {
   const char* name;
   Target target;
@@ -29,7 +29,7 @@ constexpr Version cpu_lu = versions[1], hybrid_lu = versions[3];
 
 bool is_wanted(const Plan& plan, const Version& version, bool has_gpu) {
   const bool on_gpu = version.target == Target::gpu || version.target == Target::hybrid;
-  // Kernels are not simulated.
+  // Kernels cannot be simulated.
   if (plan.ways.empty() && plan.lu.simulated.is_wanted() && version.name == std::string("streamed"))
     return false;
   if (plan.ways.empty()) return has_gpu || !on_gpu;
@@ -87,7 +87,7 @@ std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gp
   for (const std::int64_t nb : plan.lu.panels)
     if (nb > 0) panels.push_back(nb);
   if (panels.empty()) panels = {64, 128, 192, 256, 384, 512, 768};
-  // A panel that is all of the matrix leaves nothing to share.
+  // A panel as wide as the matrix leaves nothing to share.
   std::erase_if(panels, [&](std::int64_t nb) { return 2 * nb > most_columns(c); });
   std::vector<LuWay> ways;
   for (const std::int64_t nb : panels) {

@@ -1,6 +1,6 @@
-// The loop over the problems of a batch that peers without a batch routine are called in: sequential, or
-// OpenMP with static and with dynamic schedule, of which the better one counts. Addresses are resolved
-// inline, so the loop costs a peer no more than its users' own loop would.
+// Loops over the problems of a batch for peers without a batch routine: sequential, or OpenMP with static and
+// with dynamic schedule, of which the better one counts. Addresses are resolved inline, so the loop costs a
+// peer no more than its users' own loop would.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct PointerAddresses {
   T* c(std::int64_t p) const { return c_data[p]; }
 };
 
-// body(addresses) for the layout of the problem.
+// Calls body(addresses) for the layout of the problem.
 template <class T, class Body>
 void with_addresses(const GemmProblem& problem, const Operands& operands, Body&& body) {
   if (problem.layout == Layout::pointer)
@@ -48,7 +48,7 @@ void with_addresses(const GemmProblem& problem, const Operands& operands, Body&&
 
 enum class Schedule { sequential, fixed, dynamic };
 
-// body(addresses, first, count) over contiguous ranges that together are the batch.
+// Calls body(addresses, first, count) over contiguous ranges that together cover the batch.
 template <class T, class Body>
 void run_ranges(const PeerCase& request, Schedule schedule, const Operands& operands, const Body& body) {
   const std::int64_t count = request.problem.batch_count;
@@ -63,7 +63,7 @@ void run_ranges(const PeerCase& request, Schedule schedule, const Operands& oper
       }
       return;
     }
-    // Pieces small enough to balance, large enough that handing them out costs nothing beside them.
+    // Pieces are small enough to balance, and large enough to make the cost of handing them out negligible.
     const std::int64_t piece = std::max<std::int64_t>(1, count / (std::int64_t{16} * threads));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (std::int64_t first = 0; first < count; first += piece)
@@ -71,7 +71,7 @@ void run_ranges(const PeerCase& request, Schedule schedule, const Operands& oper
   });
 }
 
-// The variants of one way of working: with one thread `name`, else `name`+"static" and `name`+"dynamic".
+// Adds the variants of one method: with one thread `name`, otherwise `name`+"static" and `name`+"dynamic".
 template <class T, class Body>
 void add_range_variants(PeerOffer& offer, const PeerCase& request, const std::string& name,
                         const Body& body) {

@@ -1,4 +1,4 @@
-// Opening CBLAS libraries and calling them over a batch.
+// Opens CBLAS libraries and calls them over a batch.
 #include "cblas_library.hpp"
 
 #include <dlfcn.h>
@@ -42,8 +42,8 @@ void add_loop(PeerOffer& offer, const PeerCase& request, CblasGemm<T> gemm) {
       });
 }
 
-// Arrays of pointers are filled piece by piece; for pointer batches that is a copy of what the caller has
-// anyway.
+// Arrays of pointers are filled piece by piece; for pointer batches this copies an array that the caller has
+// already.
 template <class T>
 void add_batch(PeerOffer& offer, const PeerCase& request, CblasGemmBatch<T> gemm) {
   add_range_variants<T>(
@@ -82,7 +82,7 @@ void add_batch_strided(PeerOffer& offer, const PeerCase& request, CblasGemmBatch
 Library Library::open(const std::vector<std::string>& candidates) {
   Library library;
   for (const std::string& path : candidates) {
-    if (std::error_code error; std::filesystem::is_fifo(path, error)) {  // it would keep the loader
+    if (std::error_code error; std::filesystem::is_fifo(path, error)) {  // a FIFO would block the loader
       library.error_ = path + " is a pipe";
       continue;
     }
@@ -115,7 +115,7 @@ PeerOffer CblasPeer::prepare_typed(const PeerCase& request) const {
   return offer;
 }
 
-// One product on several threads is the library's own work; else it starts none.
+// The library itself threads one product; otherwise it starts no threads.
 PeerOffer CblasPeer::prepare_on_threads(const PeerCase& request) const {
   const auto set_threads = library_.symbol<void (*)(int)>("openblas_set_num_threads");
   if (!set_threads) return PeerOffer::decline("it starts no threads of its own here, and the product is one");

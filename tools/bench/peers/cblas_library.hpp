@@ -1,5 +1,5 @@
-// A CBLAS library opened at run time: its gemm of each type, and the batch routines some have. OpenBLAS and
-// MKL share these signatures, so one peer serves both.
+// A CBLAS library opened at run time: its gemm of each type, and its batch routines, if it has any. OpenBLAS
+// and MKL share these signatures, so one peer serves both.
 #pragma once
 
 #include <complex>
@@ -12,10 +12,10 @@
 
 namespace tilewright::peers {
 
-// An open shared library; closed never, since libraries with their own threads and caches do not survive it.
+// An open shared library; never closed, since libraries with their own threads and caches do not survive it.
 class Library {
  public:
-  // The first of `candidates` that opens; null handle and the last error otherwise.
+  // Opens the first of `candidates` that can be opened; otherwise returns a null handle and the last error.
   static Library open(const std::vector<std::string>& candidates);
 
   explicit operator bool() const { return handle_ != nullptr; }
@@ -46,7 +46,7 @@ inline int cblas_op(Op op) {
   return op == Op::none ? cblas_none : op == Op::trans ? cblas_trans : cblas_conj_trans;
 }
 
-// 's', 'd', 'c' or 'z'.
+// Returns 's', 'd', 'c' or 'z'.
 inline char blas_letter(DType dtype) {
   constexpr char letters[] = {'s', 'd', 'c', 'z'};
   return letters[static_cast<int>(dtype)];
@@ -87,7 +87,7 @@ using CblasGemmBatchStrided = void (*)(int order, int op_a, int op_b, int m, int
                                        int ldb, int stride_b, CblasScalar<T> beta, T* c, int ldc,
                                        int stride_c, int batch_size);
 
-// A sequential CBLAS: the routine in a loop, and the batch routines where the library exports them.
+// A sequential CBLAS: the routine in a loop, and the batch routines if the library exports them.
 class CblasPeer : public Peer {
  public:
   CblasPeer(std::string name, std::string version, Library library)

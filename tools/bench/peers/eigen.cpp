@@ -1,4 +1,4 @@
-// Eigen as a peer: compile-time sizes where the table has them, run-time sizes always; the better one counts.
+// Eigen as a peer: compile-time sizes if the table has them, run-time sizes always; the better one counts.
 #include "fixed_peer.hpp"
 
 #ifndef TILEWRIGHT_PEER_EIGEN

@@ -1,4 +1,4 @@
-// Eigen's general product over maps with outer strides, for every type and operation. Built for this
+// Eigen's general product over maps with outer strides, for every type and operation. It is built for this
 // processor.
 #include "eigen_dynamic.hpp"
 
@@ -18,7 +18,7 @@ T scalar(const double* value) {
     return static_cast<T>(value[0]);
 }
 
-// C = alpha A B + beta C the way Eigen evaluates it itself: C is cleared or scaled, then the product is
+// Computes C = alpha A B + beta C as Eigen evaluates it itself: C is cleared or scaled, then the product is
 // added.
 template <class C, class A, class B, class T>
 void product(C& c, const A& a, const B& b, T alpha, T beta) {

@@ -1,6 +1,6 @@
-// Eigen with sizes known at compile time, as products of coefficients: what Eigen itself chooses while M + N
-// + K < 20 and what is faster than its general product for most sizes above (that one is measured with
-// run-time sizes, where it runs the same kernel). Built for this processor.
+// Eigen with sizes known at compile time, as products of coefficients: Eigen's own choice while M + N + K <
+// 20, and faster than its general product for most sizes above (that one is measured with run-time sizes,
+// where it runs the same kernel). It is built for this processor.
 
 #include <Eigen/Core>
 

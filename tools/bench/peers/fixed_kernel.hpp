@@ -1,5 +1,5 @@
 // Tables of kernels whose sizes were known at compile time. They are compiled for the build machine's
-// processor, so each table tells which instruction sets it needs; this header itself stays free of code that
+// processor, so each table lists the instruction sets it needs; this header itself contains no code that
 // could be compiled so and then shared with the rest of the program.
 #pragma once
 
@@ -7,14 +7,15 @@
 
 namespace tilewright::peers {
 
-// count packed problems, one matrix after the other, alpha = 1, C = A B or C += A B, no transposition.
+// Computes `count` packed problems, one matrix after the other: alpha = 1, C = A B or C += A B, no
+// transposition.
 template <class T>
 using FixedBatch = void (*)(const T* a, const T* b, T* c, std::int64_t count);
 
 template <class T>
 struct FixedKernel {
   int m, n, k;
-  bool accumulate;  // beta = 1, else beta = 0
+  bool accumulate;  // beta = 1, otherwise beta = 0
   const char* variant;
   FixedBatch<T> run;
 };

@@ -13,7 +13,8 @@ bool runs_here(const FixedTable<T>& table) {
   return (!table.needs_avx2 || cpu_info().avx2_fma) && (!table.needs_avx512 || cpu_info().avx512);
 }
 
-// Packed, untransposed, alpha = 1, beta 0 or 1; the reason otherwise, "" when a table may have it.
+// Returns "" if a table may have the case (packed, untransposed, alpha = 1, beta 0 or 1); otherwise the
+// reason.
 inline std::string fixed_case_declined(const PeerCase& request) {
   const GemmProblem& p = request.problem;
   if (p.op_a != Op::none || p.op_b != Op::none) return "compile-time kernels are not transposed";

@@ -1,4 +1,4 @@
-// LIBXSMM 1.17 when the build found it: generated kernels in a loop, with and without its prefetch arguments,
+// LIBXSMM 1.17, if the build found it: generated kernels in a loop, with and without its prefetch arguments,
 // its batch routine (libxsmm), and its packed kernels for interleaved data (libxsmm_packed).
 #include "batch_loop.hpp"
 
@@ -50,7 +50,7 @@ Kernel<T> generate(const PeerCase& request, int prefetch) {
                                &prefetch);
 }
 
-// The positions of the matrices of a strided batch, in elements, as its batch routine wants them.
+// The positions of the matrices of a strided batch, in elements, as LIBXSMM's batch routine expects them.
 struct BatchIndexes {
   std::vector<libxsmm_blasint> a, b, c;
 };
@@ -74,8 +74,8 @@ template <class T>
 void add_batch(PeerOffer& offer, const PeerCase& request) {
   const bool pointers = request.problem.layout == Layout::pointer;
   if (!pointers && !indexes_fit(request.problem)) return;
-  // Beyond this size it generates nothing for a batch and calls a BLAS that this program is not linked with,
-  // which ends in a line on stderr and no product. Its loops over one kernel stay.
+  // Beyond this size LIBXSMM generates no batch kernel and calls a BLAS that this program is not linked with,
+  // which prints a line on stderr and computes nothing. The loops over one kernel remain.
   if (double(request.problem.m) * double(request.problem.n) * double(request.problem.k) > LIBXSMM_MAX_MNK)
     return;
   const auto indexes = pointers ? nullptr : batch_indexes(request.problem);
@@ -88,7 +88,7 @@ void add_batch(PeerOffer& offer, const PeerCase& request) {
          const T beta = T(request.beta.real());
          const char op_a = p.op_a == Op::none ? 'N' : 'T';
          const char op_b = p.op_b == Op::none ? 'N' : 'T';
-         // index_stride 0: arrays of pointers, one byte distance for each; else arrays of indexes.
+         // index_stride 0: arrays of pointers, one byte distance for each; otherwise arrays of indexes.
          const libxsmm_blasint pointer_bytes = sizeof(void*);
          const libxsmm_blasint index_stride = indexes ? sizeof(libxsmm_blasint) : 0;
          const libxsmm_blasint* stride_a = indexes ? indexes->a.data() : &pointer_bytes;
@@ -137,8 +137,8 @@ class Libxsmm : public Peer {
   }
 };
 
-// Packed kernels exist for the targets that 1.17 knew when they were written; on newer processors they are
-// generated for AVX-512 as of Skylake.
+// Packed kernels exist for the targets that 1.17 supported when they were written; on newer processors they
+// are generated for AVX-512 of Skylake.
 class LibxsmmPacked : public Peer {
  public:
   std::string name() const override { return "libxsmm_packed"; }
@@ -173,7 +173,7 @@ class LibxsmmPacked : public Peer {
   }
 
  private:
-  // Of the problems that one kernel takes side by side.
+  // Bytes of the problems that one kernel computes together.
   static std::int64_t vector_bytes() { return libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512 ? 64 : 32; }
   static libxsmm_pgemm_xfunction generate_packed(const GemmProblem& p) {
     const int target = libxsmm_get_target_archid();

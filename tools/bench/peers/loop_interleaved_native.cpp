@@ -1,12 +1,13 @@
 // One vector of problems per block and a four-column register block, written as plain loops over arrays that
-// the compiler keeps in vector registers. What a programmer who knows the layout would write in an afternoon.
+// the compiler keeps in vector registers. It is the code that a programmer who knows the layout would write
+// in an afternoon.
 #include "fixed_kernel.hpp"
 #include "loop_interleaved.hpp"
 
 namespace tilewright::peers {
 namespace {
 
-// Lanes problems side by side; C columns j .. j + Columns of one row i.
+// Computes `Lanes` problems together: C columns j .. j + Columns of one row i.
 template <class T, int Lanes, int Columns, bool Accumulate>
 inline __attribute__((always_inline)) void row_block(const InterleavedCall& call, const T* a, const T* b,
                                                      T* c, std::int64_t i, std::int64_t j) {

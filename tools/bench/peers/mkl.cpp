@@ -14,7 +14,7 @@
 namespace tilewright::peers {
 namespace {
 
-// Where Python packages put libraries; "" without Python.
+// Returns the folder in which Python packages install libraries; "" without Python.
 std::string python_prefix() {
   std::unique_ptr<FILE, int (*)(FILE*)> pipe(
       popen("python3 -c 'import sys; print(sys.prefix)' 2>/dev/null", "r"), pclose);
@@ -108,7 +108,7 @@ using CompactGemm = void (*)(int order, int op_a, int op_b, int m, int n, int k,
                              const T* b, int ldb, T beta, T* c, int ldc, int format, int count);
 
 // The compact format is block-interleaved with one vector of problems per block; complex numbers are split
-// there into planes of real and imaginary parts, which is another layout than ours.
+// there into planes of real and imaginary parts, a layout that differs from tilewright's.
 class MklCompact : public Peer {
  public:
   MklCompact(std::string version, Library library)

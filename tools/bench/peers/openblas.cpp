@@ -1,4 +1,4 @@
-// OpenBLAS, opened at run time; a serial build is preferred, since the batch is what is shared among threads.
+// OpenBLAS, opened at run time; a serial build is preferred, since threads share the batch.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,8 +9,8 @@
 namespace tilewright::peers {
 namespace {
 
-// kind: "serial" or "pthread", as Debian names its builds. Only the latter may be entered by several threads
-// at once.
+// `kind` is "serial" or "pthread", Debian's names of its builds. Only the latter may be entered by several
+// threads at once.
 std::vector<std::string> candidates(const std::string& kind) {
   std::vector<std::string> paths;
   for (const std::string triplet : {"x86_64-linux-gnu", "aarch64-linux-gnu"})
@@ -32,7 +32,7 @@ std::string version_of(const Library& library) {
   return version;
 }
 
-// One thread gets the serial build, several the one with locks, told to start no threads of its own.
+// One thread uses the serial build, several the one with locks, set to start no threads of its own.
 class OpenBlas : public Peer {
  public:
   OpenBlas(CblasPeer serial, std::unique_ptr<CblasPeer> shared)
@@ -50,7 +50,7 @@ class OpenBlas : public Peer {
   std::unique_ptr<CblasPeer> shared_;
 };
 
-// 0 for a build without locks: its scratch memory is shared by all callers.
+// Returns 0 for a build without locks: all callers share its scratch memory.
 bool safe_for_threads(const Library& library) {
   const auto parallel = library.symbol<int (*)()>("openblas_get_parallel");
   return parallel && parallel() != 0;
@@ -66,7 +66,7 @@ Library open_quiet(const std::string& kind) {
 
 void find_openblas(PeerSearch& search) {
   // Releases up to 0.3.21 take AVX-512 processors newer than themselves for a Haswell; OpenBLAS reads this
-  // while loading.
+  // variable while loading.
   if (cpu_info().avx512) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
   const Library serial = open_quiet("serial");
   if (!serial) {

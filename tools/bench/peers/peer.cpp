@@ -1,4 +1,4 @@
-// The list of peers, and what most of them share: they want plain column-major matrices.
+// The list of peers, and code that most of them share: they need plain column-major matrices.
 #include "peer.hpp"
 
 namespace tilewright::peers {

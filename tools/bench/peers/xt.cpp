@@ -1,4 +1,4 @@
-// The functions by their published signatures.
+// Calls the functions by their published signatures.
 #include "xt.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Decides how arrays are multiplied in place, and copies those that cannot be. See the header for the idea.
+// Decides how arrays are multiplied in place, and copies those that cannot be used in place. See the header
+// for the idea.
 #include "arrays/gemm_arrays.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace tilewright::cli {
 namespace {
 
 constexpr std::int64_t copy_tile = 32;             // elements a side: two tiles of c128 fit the L1 cache
-constexpr std::int64_t contiguous_step = 1 << 20;  // bytes per thread turn of a plain copy
+constexpr std::int64_t contiguous_step = 1 << 20;  // bytes per thread and step of a plain copy
 
 const char* order_name(Order order) {
   switch (order) {
@@ -51,7 +52,8 @@ std::int64_t common_batch(const ArrayInfo& a, const ArrayInfo& b) {
                      b.shape.batch, a.what, a.shape.batch));
 }
 
-// Without a transposition in memory no kernel op conjugates an array whose order is not that of C.
+// True if the array must be conjugated by a copy: no kernel op conjugates an array whose order differs from
+// that of C without transposing it.
 bool needs_conjugate_copy(const ArrayInfo& array, Op op, Order c_order) {
   return op == Op::conj_trans && is_complex(array.dtype) && array.shape.order != c_order;
 }
@@ -66,11 +68,12 @@ Order choose_c_order(const ArrayInfo& a, Op op_a, const ArrayInfo& b, Op op_b, s
   }
   const bool all_interleaved = a.shape.order == Order::interleaved && b.shape.order == Order::interleaved &&
                                a.shape.batch == b.shape.batch;
-  // Above the small sizes no candidate but the reference reads interleaved data.
+  // Above the small sizes only the reference implementation reads interleaved data.
   return all_interleaved && largest <= gemm_small_cpu_limit ? Order::interleaved : Order::row_major;
 }
 
-// The op with which the kernel reads an array, and whether it must be copied into C's order first.
+// Returns the op with which the kernel reads an array, and decides whether it must be copied into C's order
+// first.
 Op place(const ArrayInfo& array, Op op, Order c_order, const char* name, ArrayShape& placed, bool& copy,
          std::vector<std::string>& notes) {
   placed = array.shape;
@@ -86,7 +89,7 @@ Op place(const ArrayInfo& array, Op op, Order c_order, const char* name, ArraySh
   }
   if (placed.order == c_order) return op;
   return op == Op::none ? Op::trans
-                        : Op::none;  // the other order is the transpose; real data have no conjugate
+                        : Op::none;  // the other order is the transpose; for real data conj_trans is trans
 }
 
 std::int64_t leading_dimension(const ArrayShape& shape) {
@@ -116,7 +119,7 @@ void fill_problem(Arrangement& plan, std::int64_t m, std::int64_t n, std::int64_
   p.stride_c = plan.c.rows * plan.c.cols;
 }
 
-// One tile of the copy; the batch is innermost because it is contiguous wherever layouts differ in it.
+// Copies one tile; the batch is innermost because it is contiguous wherever layouts differ in it.
 template <class T>
 void copy_tile_of(const T* from, const std::array<std::int64_t, 3>& fs, T* to,
                   const std::array<std::int64_t, 3>& ts, const std::array<std::int64_t, 3>& begin,
@@ -186,7 +189,7 @@ ArrayShape array_shape(const NpyHeader& header, const std::string& argument, con
 
 Arrangement arrange(const ArrayInfo& a, const ArrayInfo& b, const std::optional<ArrayInfo>& c0, Op op_a,
                     Op op_b) {
-  if (!is_complex(a.dtype)) {  // real data have no conjugate: the plain transpose is what wisdom knows
+  if (!is_complex(a.dtype)) {  // for real data conj_trans is trans, the form that wisdom knows
     if (op_a == Op::conj_trans) op_a = Op::trans;
     if (op_b == Op::conj_trans) op_b = Op::trans;
   }
@@ -224,7 +227,7 @@ Arrangement arrange(const ArrayInfo& a, const ArrayInfo& b, const std::optional<
 void copy_array(DType dtype, const void* from, const ArrayShape& from_shape, void* to,
                 const ArrayShape& to_shape, int threads) {
   const std::int64_t bytes = to_shape.count() * size_bytes(dtype);
-  // A second thread must be worth waking.
+  // A second thread must have enough work to be worth waking.
   threads = static_cast<int>(std::clamp<std::int64_t>(bytes / contiguous_step, 1, threads));
   if (from_shape.order == to_shape.order && from_shape.batch == to_shape.batch) {
 #pragma omp parallel for num_threads(threads) schedule(static)

@@ -1,4 +1,4 @@
-// How NumPy arrays become operands of one GemmProblem. A row-major matrix is the transpose of a column-major
+// Converts NumPy arrays to operands of one GemmProblem. A row-major matrix is the transpose of a column-major
 // one, so every mix of orders is expressed by swapping operands and ops, and arrays are copied only where no
 // kernel can read them in place.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace tilewright::cli {
 
-// How the elements (b, i, j) of an array lie in memory. interleaved: a 3-D Fortran-order array, equal
-// elements of all problems side by side.
+// The memory layout of the elements (b, i, j) of an array. interleaved: a 3-D Fortran-order array, equal
+// elements of all problems adjacent.
 enum class Order : std::uint8_t { row_major, column_major, interleaved };
 
 // A 2-D array is a batch of one that any batch may share.
@@ -29,7 +29,7 @@ struct ArrayShape {
   std::array<std::int64_t, 3> strides() const;  // in elements, of (b, i, j)
 };
 
-// Throws Error(invalid_argument) when the array is neither 2-D nor 3-D.
+// Throws Error(invalid_argument) if the array is neither 2-D nor 3-D.
 ArrayShape array_shape(const NpyHeader& header, const std::string& argument, const std::string& what);
 
 struct ArrayInfo {
@@ -39,20 +39,20 @@ struct ArrayInfo {
 };
 
 struct Arrangement {
-  GemmProblem problem;   // alpha, beta and residency are left to the caller
+  GemmProblem problem;   // the caller sets alpha, beta and residency
   bool swapped = false;  // the kernel computes C^T = op(B)^T op(A)^T: its A is B and its B is A
-  ArrayShape a;          // as the kernel reads it; its order differs from the file's where a copy is needed
+  ArrayShape a;          // as the kernel reads it; its order differs from the file's if a copy is needed
   ArrayShape b;
   ArrayShape c;
   bool copy_a = false;
   bool copy_b = false;
-  std::vector<std::string> notes;  // what was decided, in sentences for --explain
+  std::vector<std::string> notes;  // the decisions, in sentences for --explain
 
   std::vector<std::int64_t> c_shape() const;
 };
 
 // Checks dtypes and shapes (Error(invalid_argument) naming the array) and decides how to multiply. `c0` is
-// checked only.
+// only checked.
 Arrangement arrange(const ArrayInfo& a, const ArrayInfo& b, const std::optional<ArrayInfo>& c0, Op op_a,
                     Op op_b);
 

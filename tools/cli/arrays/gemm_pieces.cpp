@@ -1,4 +1,4 @@
-// Cutting of long multiplications.
+// Cuts long multiplications.
 #include "arrays/gemm_pieces.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@ namespace tilewright::cli {
 
 namespace {
 
-constexpr double whole_s = 2;  // shorter work shows no progress
+constexpr double whole_s = 2;  // shorter work is not cut and shows no progress
 constexpr double piece_s = 0.5;
-// Narrower strips of C would cost a CBLAS more than they are worth.
+// Narrower strips of C would slow a CBLAS down too much.
 constexpr std::int64_t fewest_columns = 256;
 
 Piece piece_of(const GemmProblem& whole, bool by_problems, std::int64_t first, std::int64_t count) {

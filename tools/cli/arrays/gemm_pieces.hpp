@@ -16,8 +16,8 @@ struct Piece {
   std::int64_t c_offset = 0;
 };
 
-// `seconds` is what the whole is expected to take. Batches are cut into runs of problems, single products
-// into columns of C.
+// `seconds` is the expected time of the whole. Batches are cut into runs of problems, single products into
+// columns of C.
 std::vector<Piece> cut_into_pieces(const GemmProblem& problem, double seconds);
 
 }  // namespace tilewright::cli

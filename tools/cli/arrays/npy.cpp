@@ -1,4 +1,4 @@
-// Mapped .npy files: opening, checking and creating them. The text of the header is in npy_header.cpp.
+// Opens, checks and creates mapped .npy files. npy_header.cpp reads and writes the text of the header.
 #include "arrays/npy.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 #include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
 
-// Older C libraries lack the names; older kernels answer EINVAL and populate() then touches the pages itself.
+// Older C libraries lack the names; older kernels return EINVAL, and populate() then touches the pages
+// itself.
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -37,7 +38,7 @@ constexpr std::int64_t populate_step_bytes = std::int64_t{4} << 20;
   throw Error(code, argument, fmt::format("{} {}: {}", what, doing, system_error_text(error_number)));
 }
 
-// Enough for every header NumPy writes for an array without fields.
+// Holds every header that NumPy writes for an array without fields.
 constexpr std::size_t header_read_bytes = 65536 + 16;
 
 std::string read_front(int file, const std::string& argument, const std::string& what) {
@@ -63,7 +64,7 @@ void touch_pages(std::byte* begin, std::int64_t bytes, bool write) {
   }
 }
 
-// 0 or an error number.
+// Returns 0 or an error number.
 int bring_in(std::byte* begin, std::int64_t bytes, bool write) {
   const int advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
   if (::madvise(begin, static_cast<std::size_t>(bytes), advice) == 0) return 0;
@@ -106,7 +107,8 @@ void Mapping::populate(int threads, const Watch& watch) const {
   const std::int64_t step_count = (bytes_ + populate_step_bytes - 1) / populate_step_bytes;
   std::atomic<int> failure{0};
   std::atomic<std::int64_t> done{0};
-  threads = static_cast<int>(std::clamp<std::int64_t>(step_count, 1, threads));  // each must be worth waking
+  // Each thread must be worth waking.
+  threads = static_cast<int>(std::clamp<std::int64_t>(step_count, 1, threads));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t step = 0; step < step_count; ++step) {
     if (failure != 0) continue;

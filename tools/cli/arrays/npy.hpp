@@ -1,6 +1,6 @@
 // NumPy .npy files as mapped memory: NpyInput maps an existing array read-only, NpyOutput makes a new one
-// that appears under its name only when the job is done. Knows f4, f8, c8 and c16 in little-endian order;
-// what the arrays mean is not known here.
+// that appears under its name only when the job is done. Supports f4, f8, c8 and c16 in little-endian order;
+// the meaning of the arrays is the caller's.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ struct NpyHeader {
   std::int64_t count() const;  // elements
 };
 
-// "(1000, 8, 8)", as NumPy prints shapes.
+// Returns "(1000, 8, 8)", like NumPy.
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
 // Reads the header from the first bytes of a file. `what` names argument and file in messages, e.g. "A =
 // 'x.npy'".
 NpyHeader parse_npy_header(std::string_view file, const std::string& argument, const std::string& what);
 
-// The bytes from the magic up to the data, padded so that the data begin on a 64-byte boundary.
+// Returns the bytes from the magic up to the data, padded so that the data begin on a 64-byte boundary.
 std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
-// The same of so many 64-bit integers.
+// The same for `count` 64-bit integers.
 std::string npy_integers_header_bytes(std::int64_t count);
 
-// Told, from the calling thread, which share of the work is done.
+// Called on the calling thread with the share of the work that is done.
 using Watch = std::function<void(double share)>;
 
 // A file mapped into memory; unmapped on destruction.
@@ -51,7 +51,7 @@ class Mapping {
   std::byte* data() const noexcept { return data_; }
   std::int64_t bytes() const noexcept { return bytes_; }
 
-  // Brings every page in now, by all threads, so that nothing that runs later waits for one.
+  // Brings every page in, by all threads, so that no later step waits for one.
   void populate(int threads, const Watch& watch = {}) const;
 
  private:
@@ -79,18 +79,18 @@ class NpyInput {
   NpyHeader header_;
   Mapping mapping_;
   std::vector<std::byte>
-      moved_;  // the data where the header's length leaves them unaligned; NumPy writes no such file
+      moved_;  // copy of the data if the header's length leaves them unaligned; NumPy writes no such file
 };
 
 class NpyOutput {
  public:
-  // Makes a file that nobody sees yet (core/new_file.hpp says where and how it gets its name), reserves its
-  // space and maps it. What is printed goes to stdout, so "-" and /dev/stdout are refused, and so are
-  // devices; into other descriptors and pipes the array is written. Throws Error(io), or
-  // Error(invalid_argument) when `path` cannot be a file. `argument` is what errors name.
+  // Makes a file that is invisible until it is committed (core/new_file.hpp describes its place and
+  // renaming), reserves its space and maps it. Refuses "-" and /dev/stdout, because reports are printed
+  // there, and devices; writes the array to other descriptors and pipes. Throws Error(io), or
+  // Error(invalid_argument) if `path` cannot be a file. Errors name `argument`.
   NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape,
             const std::string& argument = "output");
-  // A 1-D array of so many 64-bit integers.
+  // Makes a 1-D array of this many 64-bit integers.
   NpyOutput(const std::string& path, std::int64_t integers, const std::string& argument = "output");
   // Without commit nothing remains and an older file of that name is untouched.
 
@@ -105,7 +105,7 @@ class NpyOutput {
 
   OutputName name_;
   OutputFile file_;
-  int descriptor_ = -1;  // of what is not committed
+  int descriptor_ = -1;  // the file before its commit
   std::int64_t data_offset_ = 0;
   Mapping mapping_;
 };

@@ -1,5 +1,5 @@
-// The header of .npy files, versions 1 to 3: a Python dictionary literal with descr, fortran_order and shape,
-// read by a small parser of exactly that form and written in the form NumPy writes.
+// Reads and writes the header of .npy files, versions 1 to 3: a Python dictionary literal with descr,
+// fortran_order and shape, read by a small parser of exactly that form and written in NumPy's form.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 
-// Walks the dictionary literal; any deviation is reported through fail().
+// Parses the dictionary literal; reports any deviation through fail().
 class Literal {
  public:
   Literal(std::string_view text, const std::string& argument, const std::string& what)
@@ -137,7 +137,7 @@ std::uint32_t little_endian(std::string_view bytes) {
   return value;
 }
 
-// Where the dictionary begins and ends in the file.
+// Returns the text of the dictionary in the file.
 std::string_view dictionary(std::string_view file, Literal& report) {
   if (file.substr(0, magic.size()) != magic) report.fail("it does not begin with the NumPy magic");
   if (file.size() < 10) report.fail("it ends inside its header");

@@ -1,4 +1,4 @@
-// One comparison of each output with all that was named before it.
+// Compares each output with all files named before it.
 #include "output/files_apart.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Lines are written whole or not at all, where the file can be cut.
+// Lines are written whole or not at all, if the file can be truncated.
 #include "output/json_lines.hpp"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ JsonLines::JsonLines(const std::string& path, bool keeps) : name_{"json", path},
   output_.emplace(OutputName{name_.argument, descriptor_of(path)});
   is_stdout_ = output_->is_stdout();
   is_stream_ = output_->is_stream();
-  // Whoever has a database open would go on writing to it, and nobody would find its records again.
+  // Programs that have the database open would go on writing to it, and its records would be lost.
   if (sqlite::is_database(path)) name_.refuse("is a database, and JSON lines are written: name another file");
   file_ = output_->open_itself(O_WRONLY | O_APPEND);
 }
@@ -37,13 +37,13 @@ void JsonLines::write(const nlohmann::json& object) {
   if (file_ == -1) return;
   if (is_stdout_) std::fflush(stdout);
   if (!written_ && !is_stream_ && ::ftruncate(file_, 0) != 0) name_.fail("cannot be emptied", errno);
-  // What a path holds that is not UTF-8 is no JSON: it is written as U+FFFD.
+  // Bytes of a path that are not UTF-8 are invalid in JSON: they are written as U+FFFD.
   const std::string line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   const off_t whole = is_stream_ ? -1 : ::lseek(file_, 0, SEEK_END);
   const int error = write_whole(file_, line);
   written_ = written_ || error == 0;
   if (error == 0) return;
-  if (whole >= 0) (void)!::ftruncate(file_, whole);  // no half of a line stays
+  if (whole >= 0) (void)!::ftruncate(file_, whole);  // removes a partial line
   name_.fail("cannot be written", error);
 }
 

@@ -1,5 +1,5 @@
-// Where --json FILE goes: one JSON object per line into a file, or to stdout for "-". When stdout is taken by
-// JSON, what is meant for people goes to stderr.
+// The output of --json FILE: one JSON object per line into a file, or to stdout for "-". If JSON goes to
+// stdout, text for people goes to stderr.
 #pragma once
 
 #include <cstdio>
@@ -15,8 +15,8 @@ namespace tilewright::cli {
 
 class JsonLines {
  public:
-  // "" writes nothing. With `keeps` lines follow those that the file has. Throws Error(invalid_argument) when
-  // the file cannot be opened.
+  // "" writes nothing. With `keeps`, lines are appended to those in the file. Throws Error(invalid_argument)
+  // if the file cannot be opened.
   explicit JsonLines(const std::string& path, bool keeps = false);
   ~JsonLines();
   JsonLines(const JsonLines&) = delete;
@@ -25,7 +25,7 @@ class JsonLines {
   explicit operator bool() const { return file_ != -1; }
   std::FILE* people() const { return is_stdout_ ? stderr : stdout; }
 
-  // What the next line shall follow: a run that measures nothing leaves the file as it was.
+  // Writes `object` before the next line: a run that measures nothing leaves the file unchanged.
   void head(const nlohmann::json& object) { heads_.push_back(object); }
   void write(const nlohmann::json& object);
 
@@ -35,8 +35,8 @@ class JsonLines {
   int file_ = -1;
   std::vector<nlohmann::json> heads_;
   bool is_stdout_ = false;
-  bool is_stream_ = false;  // where nothing can be taken back
-  bool written_;            // what the file held before stays until there is something to put in its place
+  bool is_stream_ = false;  // the file cannot be truncated
+  bool written_;            // the old contents stay until there is a line to replace them
 };
 
 }  // namespace tilewright::cli

@@ -1,5 +1,5 @@
-// How far a long job is, on stderr: a bar with the estimated time left on a terminal, a plain line now and
-// then elsewhere, nothing at all for work that ends within two seconds.
+// Shows the progress of a long job on stderr: a bar with the estimated time left on a terminal, a plain line
+// now and then elsewhere, nothing at all for work that ends within two seconds.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `total` are finished; `now` names what is worked on next.
+  // `done` of `total` are complete; `now` names the next step.
   void show(std::int64_t done, const std::string& now = "") {
     const double elapsed = seconds_since(begin_);
     if (elapsed < quiet_s) return;
@@ -45,7 +45,7 @@ class Progress {
     std::fflush(stderr);
   }
 
-  // Takes the bar off the terminal, so that a line can be printed; show() draws it again.
+  // Removes the bar from the terminal, so that a line can be printed; show() draws it again.
   void clear() {
     if (terminal_ && shown_) say("\r\033[K");
     std::fflush(stderr);
@@ -53,7 +53,7 @@ class Progress {
   }
 
  private:
-  // A stderr that takes nothing is no reason to end a job.
+  // A failure to write to stderr does not end a job.
   template <class... Parts>
   static void say(fmt::format_string<Parts...> form, Parts&&... parts) {
     const std::string text = fmt::format(form, std::forward<Parts>(parts)...);

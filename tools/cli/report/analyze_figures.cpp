@@ -1,4 +1,4 @@
-// Scripts for gnuplot with their data inside.
+// Writes scripts for gnuplot with their data inside.
 #include "report/analyze_figures.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ constexpr const char* performance_label = "performance [GFLOP/s]";
 constexpr const char* efficiency_label = "energy efficiency [GFLOP/s/W]";
 constexpr std::size_t most_bars = 40;
 
-// "$name << EOD" and its lines.
+// Holds "$name << EOD" and its lines.
 class PlotData {
  public:
   explicit PlotData(const std::string& name) : text_(fmt::format("${} << EOD\n", name)) {}
@@ -33,7 +33,7 @@ std::string labels(const std::string& x, const std::string& y) {
   return fmt::format("set xlabel {}\nset ylabel {}\n", quoted_for_gnuplot(x), quoted_for_gnuplot(y));
 }
 
-// The sentinel of the reference card.
+// Returns the sentinel of the reference card.
 std::optional<PlanePoint> sentinel_point(const SweepCase& sweep) {
   const auto known = sweep.sentinels.find(sweep.joins.front().uuid);
   if (known == sweep.sentinels.end()) return std::nullopt;
@@ -57,7 +57,7 @@ std::string hull_figure(const std::string& name, const CaseAnalysis& a) {
   const PlanePoint fast = a.plane[a.quadrants->fastest], frugal = a.plane[a.quadrants->frugal];
   std::string script =
       points.text() + hull.text() + arc.text() + winners.text() + labels(performance_label, efficiency_label);
-  // The horizontal and the vertical of section 3.3.
+  // Draws the horizontal and the vertical of section 3.3.
   script +=
       fmt::format("set arrow 1 from graph 0, first {} to graph 1, first {} nohead dt 2 lc rgb '#888888'\n",
                   fast.y, fast.y);

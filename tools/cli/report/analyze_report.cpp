@@ -1,4 +1,4 @@
-// Sections of the report in the order of the paper.
+// Writes the sections of the report in the order of the paper.
 #include "report/analyze_report.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::string text_of(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// The axes on which configs differ, in the order of the fields' names.
+// Returns the axes on which configs differ, in the order of the fields' names.
 std::vector<std::string> varying_axes(const std::vector<nlohmann::json>& configs) {
   std::vector<std::string> names;
   const PointSet points(configs);
@@ -54,7 +54,7 @@ class CaseReport {
 
  private:
   bool has_energy() const { return !a_.points.empty(); }
-  // Whether it was not measured, which the page then says, with what follows.
+  // Returns true if energy was not measured; the page then says so and what follows from it.
   bool lacks_energy(const char* what_follows) {
     if (!has_energy()) page_.missing(std::string(no_energy) + what_follows);
     return !has_energy();
@@ -133,7 +133,7 @@ class CaseReport {
         centre(speed, 0), range(speed),          centre(efficiency, 2),       range(efficiency)};
   }
 
-  // What the rows say of how they were measured.
+  // Describes the method of measurement as the rows record it.
   void method() {
     std::vector<double> edges, error;
     for (const SweepPoint& p : a_.points) {
@@ -182,7 +182,7 @@ class CaseReport {
     point_table(a_.points, a_.hull, true);
   }
 
-  // Without energy: the ten fastest.
+  // Lists the ten fastest if there is no energy.
   void fastest_table() {
     std::vector<std::size_t> order(a_.sweep.points.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -247,7 +247,7 @@ class CaseReport {
     moved_table();
   }
 
-  // The metrics that mean something else for speed than for energy, which the paper sets in bold.
+  // Lists the metrics that affect speed and energy differently, which the paper sets in bold.
   void moved_table() {
     std::vector<Correlation> order = a_.correlations;
     const auto move = [](const Correlation& c) { return std::abs(c.performance - c.efficiency); };

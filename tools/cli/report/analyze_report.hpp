@@ -1,6 +1,6 @@
-// The report of `analyze`: one HTML page that says of each problem what was measured and how, draws the
-// figures of Anzt 2015, lists the hull's configs and names what is missing. Every number in its sentences
-// comes from the analysis.
+// The report of `analyze`: one HTML page that describes for each problem the measurements and their method,
+// draws the figures of Anzt 2015, lists the hull's configs and names missing data. Every number in its
+// sentences comes from the analysis.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tilewright::cli {
 
-// `files` are named in the page, `all` are the problems among which other sizes are looked for; without
-// gnuplot this throws Error(unsupported).
+// The page names `files`; other sizes are searched for among the problems in `all`; throws Error(unsupported)
+// without gnuplot.
 std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::vector<SweepCase>& all,
                           const std::vector<std::string>& files);
 

@@ -1,4 +1,4 @@
-// Runs gnuplot and takes from its SVG what only a file of its own may have.
+// Runs gnuplot and removes the parts of its SVG that only a separate file may have.
 #include "report/gnuplot.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string draw_svg(const std::string& name, int width, int height, const std::
                 fmt::format("gnuplot did not draw {}: {}", name,
                             result.status == 127 ? gnuplot_fault() : result.errors));
   std::string svg = result.output.substr(begin);
-  // Marks and filters have the same names in every drawing.
+  // Marks and filters have the same names in every drawing, so the names get a prefix.
   for (const char quote : {'"', '\''}) {
     replace_all(svg, fmt::format(" id={}", quote), fmt::format(" id={}{}-", quote, name));
     replace_all(svg, fmt::format("href={}#", quote), fmt::format("href={}#{}-", quote, name));

@@ -1,4 +1,4 @@
-// Elements as text.
+// Formats elements as text.
 #include "report/html.hpp"
 
 #include <fmt/format.h>

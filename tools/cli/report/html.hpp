@@ -1,5 +1,5 @@
-// One HTML page of sections, paragraphs, tables and drawings, in itself complete: no script, no other file.
-// Texts are escaped here and nowhere else.
+// One self-contained HTML page of sections, paragraphs, tables and drawings: no script, no other file. Texts
+// are escaped here and nowhere else.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ class HtmlPage {
   void heading(const std::string& text);
   void subheading(const std::string& text);
   void paragraph(const std::string& text);
-  // What is missing and why, set apart from what was found.
+  // Adds a note on missing data and the reason, set apart from the findings.
   void missing(const std::string& text);
   void list(const std::vector<std::string>& items);
   void table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows);
-  // `svg` goes in as it is.
+  // `svg` is inserted unchanged.
   void figure(const std::string& svg, const std::string& caption);
   std::string text() const;
 

@@ -51,7 +51,7 @@ class ndarray:
 
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
-        return self._like(self._seen[index if Ellipsis in index else (*index, ...)])  # a view, also of one element
+        return self._like(self._seen[index if Ellipsis in index else (*index, ...)])  # a view, also for one element
 
     def __setitem__(self, index, values):
         cuda.synchronize()
