@@ -122,7 +122,7 @@ struct Operands {
   const void* beta = nullptr;
   std::int64_t alpha_stride = 0;
   std::int64_t beta_stride = 0;
-  void* stream = nullptr;  // of the GPU that the operands lie on
+  CUstream_st* stream = nullptr;  // of the GPU that the operands lie on
   // Of operands on a GPU, all in its memory.
   VariableSizes sizes = {};    // of a variable batch
   ProductLists lists = {};     // of sums

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "lu/validate.hpp"
 

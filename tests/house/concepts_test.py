@@ -20,6 +20,7 @@ IDEAS = [
     ("the class of a factor", r"\? Scalar::one : Scalar::general", ("src/core", "src/gemm", "src/tune", "src/lu", "doors", "tools"), {"src/core/problem.hpp"}),
     ("a comparison of a candidate's name", r"candidate(?:\(\))? ?[!=]= ?\"", LIBRARY, set()),
     ("a check of leading dimensions of products", r"is smaller than the \{\} ", LIBRARY, {"src/core/product/faults.cpp"}),
+    ("an accessor of what a handle holds", r"(?:\.|->)impl\(\)|\bimpl\(\) const", (*ALL, "include", "tests"), set()),
     ("nulls and products in place", r"C must not share elements", LIBRARY, {"src/core/product/faults.hpp"}),
 ]
 

@@ -51,7 +51,7 @@ class PanelRunner : public LuRunner {
  private:
   static GemmTime product_time(const LuRunnerRequest& r) {
     const std::string& name = r.tools->gpu().limits().name;
-    const NodeModel node = node_model(r.context.impl().wisdom(), "", "", 1, {name});
+    const NodeModel node = node_model(Access::impl(r.context).wisdom(), "", "", 1, {name});
     return node.gpus.front().gemm[std::size_t(r.problem.dtype)];
   }
   DeviceLu lu_;
@@ -155,7 +155,7 @@ std::shared_ptr<LuPlan::Impl> decide_device_lu(Context& context, LuProblem probl
   impl->said.problem = to_string(problem);
   std::shared_ptr<LuTools> tools;
   try {
-    tools = LuMachines::of(context.impl()).tools(options.device);
+    tools = LuMachines::of(Access::impl(context)).tools(options.device);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     for (const PlanCandidate& one : plan_candidates) impl->said.said.push_back({one.name, error.what(), ""});
@@ -200,7 +200,7 @@ LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& opti
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
                 "no candidate factors " + reasons);
   }
-  return LuPlan(std::move(impl));
+  return Access::make<LuPlan>(std::move(impl));
 }
 
 const LuProblem& LuPlan::problem() const noexcept { return impl_->problem; }
@@ -210,7 +210,8 @@ std::int64_t LuPlan::workspace_bytes() const noexcept {
 }
 
 template <class T>
-void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, void* workspace, void* stream) const {
+void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, std::span<std::byte> workspace,
+                    CUstream_st* stream) const {
   require_dtype<T>("a", impl_->problem.dtype);
   require_address("info", info);
   if (impl_->runner == nullptr) return;
@@ -218,12 +219,12 @@ void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, void* worksp
   require_address("pivots", pivots);
   require_workspace(workspace, workspace_bytes());
   impl_->runner->factor(
-      {a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace},
-      static_cast<CUstream_st*>(stream));
+      {a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace.data()},
+      stream);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T) \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/access.hpp"
 #include "lu/explanation.hpp"
 #include "tilewright/lu.hpp"
 

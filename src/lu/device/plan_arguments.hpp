@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/fields.hpp"
 
@@ -21,11 +23,15 @@ void require_dtype(const char* name, DType dtype) {
                             to_string(dtype)));
 }
 
-inline void require_workspace(const void* workspace, std::int64_t bytes) {
-  if (bytes > 0) require_address("workspace", workspace);
-  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)
+inline void require_workspace(std::span<const std::byte> workspace, std::int64_t bytes) {
+  const void* const address = workspace.data();
+  if (bytes > 0) require_address("workspace", address);
+  if (std::int64_t(workspace.size()) < bytes)
     throw Error(ErrorCode::invalid_argument, "workspace",
-                fmt::format("workspace = {} is not at a multiple of 256 bytes", workspace));
+                fmt::format("workspace has {} bytes, but the plan needs {}", workspace.size(), bytes));
+  if (reinterpret_cast<std::uintptr_t>(address) % 256 != 0)
+    throw Error(ErrorCode::invalid_argument, "workspace",
+                fmt::format("workspace = {} is not at a multiple of 256 bytes", address));
 }
 
 }  // namespace tilewright

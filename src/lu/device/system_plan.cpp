@@ -41,14 +41,15 @@ LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std
   auto impl = std::make_shared<LuSolvePlan::Impl>();
   const LuSystemShape shape{factors.dtype, op, factors.n, nrhs, factors.lda, ldb};
   impl->system =
-      std::make_unique<DeviceLuSystem>(LuMachines::of(context.impl()).tools(options.device), shape);
-  return LuSolvePlan(impl);
+      std::make_unique<DeviceLuSystem>(LuMachines::of(Access::impl(context)).tools(options.device), shape);
+  return Access::make<LuSolvePlan>(impl);
 }
 
 std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->system->workspace_bytes(); }
 
 template <class T>
-void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream) const {
+void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, std::span<std::byte> workspace,
+                        CUstream_st* stream) const {
   const LuSystemShape& shape = impl_->system->shape();
   require_dtype<T>("lu", shape.dtype);
   if (shape.n == 0 || shape.nrhs == 0) return;
@@ -56,8 +57,7 @@ void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* wor
   require_address("pivots", pivots);
   require_address("b", b);
   require_workspace(workspace, workspace_bytes());
-  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace},
-                       static_cast<CUstream_st*>(stream));
+  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace.data()}, stream);
 }
 
 struct LuInversePlan::Impl {
@@ -70,17 +70,17 @@ LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::i
   validate_factors(factors, options);
   validate_ld("ldinv", ldinv, factors.n);
   auto impl = std::make_shared<LuInversePlan::Impl>();
-  impl->tools = LuMachines::of(context.impl()).tools(options.device);
+  impl->tools = LuMachines::of(Access::impl(context)).tools(options.device);
   impl->system = std::make_unique<DeviceLuSystem>(
       impl->tools, LuSystemShape{factors.dtype, Op::none, factors.n, factors.n, factors.lda, ldinv});
-  return LuInversePlan(impl);
+  return Access::make<LuInversePlan>(impl);
 }
 
 std::int64_t LuInversePlan::workspace_bytes() const noexcept { return impl_->system->workspace_bytes(); }
 
 template <class T>
-void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse, void* workspace,
-                           void* stream) const {
+void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse,
+                           std::span<std::byte> workspace, CUstream_st* stream) const {
   const LuSystemShape& shape = impl_->system->shape();
   require_dtype<T>("lu", shape.dtype);
   if (shape.n == 0) return;
@@ -88,12 +88,12 @@ void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse, 
   require_address("pivots", pivots);
   require_address("inverse", inverse);
   require_workspace(workspace, workspace_bytes());
-  auto* const queue = static_cast<CUstream_st*>(stream);
+  auto* const queue = stream;
   const Gpu& gpu = impl_->tools->gpu();
   const T one(1);
   gpu.clear(inverse, std::size_t(shape.n) * sizeof(T), std::size_t(shape.ldb) * sizeof(T), shape.n, queue);
   gpu.fill(inverse, &one, sizeof(T), shape.n, queue, std::size_t(shape.ldb + 1) * sizeof(T));
-  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace}, queue);
+  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace.data()}, queue);
 }
 
 struct LuRefinePlan::Impl {
@@ -112,16 +112,17 @@ LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, s
   auto impl = std::make_shared<LuRefinePlan::Impl>();
   const LuRefineShape shape{factors.dtype, op,         factors.n,  nrhs, layout.lda,
                             factors.lda,   layout.ldb, layout.ldx, steps};
-  impl->refinement =
-      std::make_unique<DeviceLuRefinement>(LuMachines::of(context.impl()).tools(options.device), shape);
-  return LuRefinePlan(impl);
+  impl->refinement = std::make_unique<DeviceLuRefinement>(
+      LuMachines::of(Access::impl(context)).tools(options.device), shape);
+  return Access::make<LuRefinePlan>(impl);
 }
 
 std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->refinement->workspace_bytes(); }
 
 template <class T>
 void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x,
-                          double* backward_errors, void* workspace, void* stream) const {
+                          double* backward_errors, std::span<std::byte> workspace,
+                          CUstream_st* stream) const {
   const LuRefineShape& shape = impl_->refinement->shape();
   require_dtype<T>("a", shape.dtype);
   if (shape.n == 0 || shape.nrhs == 0) return;
@@ -133,15 +134,16 @@ void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, c
   require_address("backward_errors", backward_errors);
   require_workspace(workspace, workspace_bytes());
   impl_->refinement->refine(
-      {a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace},
-      static_cast<CUstream_st*>(stream));
+      {a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace.data()}, stream);
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;                  \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;               \
-  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*, \
-                                     void*) const;
+#define TILEWRIGHT_INSTANTIATE(T)                                                                            \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*)    \
+      const;                                                                                                 \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) \
+      const;                                                                                                 \
+  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
+                                     std::span<std::byte>, CUstream_st*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)
