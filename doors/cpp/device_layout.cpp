@@ -39,7 +39,7 @@ template <class Plain, class Blocks>
 void queue(Context& context, bool interleaves, DType dtype, const Plain& plain, const Blocks& blocks,
            const GemmOptions& options) {
   const int elements = elements_of(plain.rows, plain.cols);
-  const auto machine = context.impl().gpus->open(options.device);
+  const auto machine = Access::impl(context).gpus->open(options.queue.device);
   if (elements == 0 || plain.count == 0) return;
   const Gpu::Current current(machine->gpu());
   GpuLayoutOperands o;
@@ -48,12 +48,12 @@ void queue(Context& context, bool interleaves, DType dtype, const Plain& plain, 
   o.count = plain.count;
   o.ld = plain.ld, o.interleaved_ld = blocks.ld, o.block = blocks.block;
   o.rows = static_cast<int>(plain.rows), o.columns = static_cast<int>(plain.cols);
-  machine->layout(dtype, interleaves, elements, !context.impl().no_jit)
-      ->launch(o, static_cast<CUstream_st*>(options.stream));
+  machine->layout(dtype, interleaves, elements, !Access::impl(context).no_jit)
+      ->launch(o, options.queue.stream);
 }
 
 void prepare_kernels(Context& context, DType dtype, int elements, const GemmOptions& options) {
-  const auto machine = context.impl().gpus->open(options.device);
+  const auto machine = Access::impl(context).gpus->open(options.queue.device);
   const Gpu::Current current(machine->gpu());
   for (const bool interleaves : {true, false}) machine->layout(dtype, interleaves, elements, true);
 }

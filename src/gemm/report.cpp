@@ -95,10 +95,9 @@ void DeviceReport::direct(Operands& o, std::int64_t first_index, std::int64_t gr
 void DeviceReport::fill(const Run& run) const {
   if (run.count == 0) return;
 #if TILEWRIGHT_HAS_GPU
-  context_.gpus->open(options_.device)
+  context_.gpus->open(options_.queue.device)
       ->gpu()
-      .fill(info_.codes + run.first, &run.code, sizeof run.code, run.count,
-            static_cast<CUstream_st*>(options_.stream));
+      .fill(info_.codes + run.first, &run.code, sizeof run.code, run.count, options_.queue.stream);
 #else
   throw Error(ErrorCode::unsupported, "location", "location = device: this build has no GPU runtime");
 #endif
