@@ -166,7 +166,7 @@ std::vector<SumsContender> contenders(Context& context, TuneGpu& gpu, const Gemm
   std::vector<SumsContender> all;
   const auto add = [&](bool is_plan) {
     GemmPlan made = plan(context, p, one);
-    all.push_back({made.impl().runner->config(), is_plan, std::move(made)});
+    all.push_back({Access::impl(made).runner->config(), is_plan, std::move(made)});
   };
   add(true);
   const GemmSmallShape shape = gemm_small_shape(p, one.align_bytes);

@@ -74,7 +74,7 @@ void prepare_kernels(Context&, DType, int, const GemmOptions&) { refuse_device()
 template <class Plain, class Blocks>
 void interleave_views(Context& context, DType dtype, const Plain& from, const Blocks& to,
                       const GemmOptions& options) {
-  check_call_options(context.impl(), options, Location::device);
+  check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_plain("from", from, layout_check::Access::read);
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);
@@ -84,7 +84,7 @@ void interleave_views(Context& context, DType dtype, const Plain& from, const Bl
 template <class Plain, class Blocks>
 void deinterleave_views(Context& context, DType dtype, const Blocks& from, const Plain& to,
                         const GemmOptions& options) {
-  check_call_options(context.impl(), options, Location::device);
+  check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_interleaved("from", from);
   layout_check::check_plain("to", to, layout_check::Access::write);
   layout_check::check_pair(from, to);
@@ -116,7 +116,7 @@ void deinterleave(Context& context, InterleavedBatch<const std::type_identity_t<
 
 void prepare_layout(Context& context, DType dtype, std::int64_t rows, std::int64_t cols,
                     const GemmOptions& options) {
-  check_call_options(context.impl(), options, Location::device);
+  check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_number("matrices", "rows", rows, 0);
   layout_check::check_number("matrices", "cols", cols, 0);
   prepare_kernels(context, dtype, elements_of(rows, cols), options);

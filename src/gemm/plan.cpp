@@ -250,7 +250,7 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
 }
 
 void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options) {
-  check_options(context.impl(), options);  // which are no problem's
+  check_options(Access::impl(context), options);  // which are no problem's
   const auto all = preparations(problems, options);
   parallel_each(allowed_threads(options.threads), std::int64_t(all.size()), [&](std::int64_t i) {
     const Preparation& one = all[static_cast<std::size_t>(i)];

@@ -40,12 +40,11 @@ std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->works
 
 template <class T>
 void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, std::span<std::byte> workspace,
- CUstream_st* stream) const {
+                        CUstream_st* stream) const {
   require_dtype<T>("lu", impl_->shape().dtype);
   if (impl_->shape().n == 0 || impl_->shape().nrhs == 0) return;
   require_addresses({{"lu", lu}, {"pivots", pivots}, {"b", b}}, workspace, workspace_bytes());
-  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace.data()},
-               stream);
+  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace.data()}, stream);
 }
 
 // The right-hand sides are the identity.
@@ -65,8 +64,8 @@ LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::i
 std::int64_t LuInversePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
-void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse, std::span<std::byte> workspace,
-                           CUstream_st* stream) const {
+void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse,
+                           std::span<std::byte> workspace, CUstream_st* stream) const {
   const LuSystemShape& shape = impl_->shape();
   require_dtype<T>("lu", shape.dtype);
   if (shape.n == 0) return;
@@ -93,7 +92,8 @@ LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, s
   validate_size("steps", steps);
   const LuRefineShape shape{factors.dtype, op,         factors.n,  nrhs, layout.lda,
                             factors.lda,   layout.ldb, layout.ldx, steps};
-  return Access::make<LuRefinePlan>(std::make_shared<LuRefinePlan::Impl>(LuMachines::of(Access::impl(context)).tools(options.device), shape));
+  return Access::make<LuRefinePlan>(std::make_shared<LuRefinePlan::Impl>(
+      LuMachines::of(Access::impl(context)).tools(options.device), shape));
 }
 
 std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
@@ -101,7 +101,7 @@ std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->work
 template <class T>
 void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x,
                           double* backward_errors, std::span<std::byte> workspace,
- CUstream_st* stream) const {
+                          CUstream_st* stream) const {
   const LuRefineShape& shape = impl_->shape();
   require_dtype<T>("a", shape.dtype);
   if (shape.n == 0 || shape.nrhs == 0) return;
