@@ -7,7 +7,7 @@
 #include "core/product/product.hpp"
 #include "core/refuse.hpp"
 #include "gemm/call.hpp"
-#include "gemm/small/single.hpp"
+#include "gemm/cpu_small/single.hpp"
 #include "gemm/sums/reduce.hpp"
 #include "tilewright/gemm.hpp"
 
