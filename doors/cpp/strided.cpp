@@ -8,7 +8,7 @@
 #include "core/refuse.hpp"
 #include "gemm/call.hpp"
 #include "gemm/cpu_small/single.hpp"
-#include "gemm/sums/reduce.hpp"
+#include "gemm/sums/calls.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright {
