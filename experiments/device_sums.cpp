@@ -160,7 +160,7 @@ class SumsCase {
 std::vector<SumsContender> contenders(Context& context, TuneGpu& gpu, const GemmProblem& p,
                                       const SumsOptions& options) {
   GemmOptions one;
-  one.device = options.device;
+  one.queue.device = options.device;
   one.candidate = "gemm_small";
   one.align_bytes = int(size_bytes(p.dtype));
   std::vector<SumsContender> all;
