@@ -126,7 +126,7 @@ class Files(Case):
         self.assertFalse(target.exists())
 
     def test_what_is_not_kept_is_not_said_to_be(self):
-        result = self.run_tool("info", "--measure", "--threads", "1", variables={"XDG_CACHE_HOME": "/dev/null"})
+        result = self.run_tool("info", "--measure", "--threads", "1", variables={"XDG_DATA_HOME": "/dev/null"})
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("kept in       /dev/null", result.stdout.decode())
         self.assertIn("not kept", result.stdout.decode())

@@ -254,7 +254,6 @@ class Places(Outputs):
         synced, out = self.work / "synced", self.work / "out"
         cases = [(name, arguments) for name, arguments, _ in self.writers(out) if "--json" not in arguments and "diff" not in name]
         cases.append(("record", (*self.job[:-1], self.work / "D.npy", "--record", out)))
-        cases.append(("cache", self.COSTS))
         for name, arguments in cases:
             with self.subTest(name):
                 out.unlink(missing_ok=True), synced.unlink(missing_ok=True)
@@ -277,9 +276,9 @@ class Owners(Outputs):
 
     def test_own_folders_are_this_users_alone(self):
         for umask in (0o000, 0o002):
-            cache = self.folder / f"cache{umask}"
-            self.ran(*self.COSTS, umask=umask, variables={"XDG_CACHE_HOME": str(cache / "deep")})
-            for folder in (cache, cache / "deep", cache / "deep" / "tilewright"):
+            data = self.folder / f"data{umask}"
+            self.ran(*self.COSTS, umask=umask, variables={"XDG_DATA_HOME": str(data / "deep")})
+            for folder in (data, data / "deep", data / "deep" / "tilewright"):
                 self.assertEqual(stat.S_IMODE(folder.stat().st_mode) & 0o022, 0, folder)
 
     @unittest.skipUnless(IS_ROOT, "only root can give files away")

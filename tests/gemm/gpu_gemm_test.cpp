@@ -466,8 +466,8 @@ TEST_F(GpuGemm, RecordsOfFullBatchesDoNotServeAFewProblems) {
     p.batch_count = count;
     return Access::impl(plan(context, p, options_));
   };
-  EXPECT_EQ(chosen(500000).match, WisdomMatch::exact);
-  EXPECT_EQ(chosen(10).match, WisdomMatch::none);
+  EXPECT_EQ(chosen(500000).known.match, WisdomMatch::exact);
+  EXPECT_EQ(chosen(10).known.match, WisdomMatch::none);
   EXPECT_LE(chosen(10).runner->config().at("matrices_per_block"), 1);
 }
 

@@ -260,9 +260,10 @@ TEST_F(GpuLayout, TheInterfaceRefusesViewsThatDoNotFit) {
 
 TEST_F(GpuLayout, WithoutJitOnlyPreparedConversionsRun) {
   const TempFolder folder;
-  setenv("TILEWRIGHT_WISDOM", std::string(folder / "w.sqlite").c_str(), 1);
+  const std::string before = std::getenv("TILEWRIGHT_CACHE");
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
   Context context({.notices = false, .no_jit = true});
-  unsetenv("TILEWRIGHT_WISDOM");
+  setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
   constexpr std::int64_t n = 3, count = 20, block = 8;
   Sides<double> side(*gpu_, n, n, n, count, block, 4);
   const StridedBatch<double, Location::device> from{

@@ -120,7 +120,7 @@ TEST(CopyScaleOperation, IsTunedKeptAndFoundAgain) {
   };
   EXPECT_EQ(run(false).done, 1);
   ASSERT_EQ(told.results.size(), 1u);
-  const TuneResult& first = told.results[0];
+  const TuneResult first = told.results[0];
   EXPECT_EQ(first.config, to_json(CopyScaleConfig{64, true}));
   EXPECT_EQ(first.wrong, 5) << "1000 elements are no whole chunks of any of these sizes";
   EXPECT_EQ(first.wrongs.at(0).reason, "it writes behind y");
