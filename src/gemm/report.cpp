@@ -15,7 +15,7 @@ namespace {
 
 // Throws where they are needed and missing.
 std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count) {
-  refuse_unnamed("info", info.mode, InfoMode::none);
+  refuse_unnamed("info", info.mode, InfoMode::any);
   if (info.mode == InfoMode::none) return 0;
   const std::int64_t count = info.mode == InfoMode::all     ? problem_count
                              : info.mode == InfoMode::group ? group_count

@@ -93,12 +93,14 @@ class Strided : public ::testing::Test {
     const std::vector<T> before = c;
     try {
       gemm(context_, op_a, op_b, 2, va, vb, -1, vc);
-      EXPECT_FALSE(impossible);
+      // A row or a column lies either way.
+      if (m > 1 && n > 1 && k > 1) EXPECT_FALSE(impossible);
       EXPECT_EQ(c, expected) << order << ' ' << int(op_a) << int(op_b);
       ++run_;
     } catch (const Error& error) {
       EXPECT_TRUE(impossible) << error.what();
-      EXPECT_EQ(error.argument(), conjugates_alone(op_a, order & 1) ? "a" : "b") << error.what();
+      if (m > 1 && n > 1 && k > 1)
+        EXPECT_EQ(error.argument(), conjugates_alone(op_a, order & 1) ? "a" : "b") << error.what();
       EXPECT_EQ(c, before);
       ++refused_;
     }
