@@ -1,6 +1,12 @@
 // C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory or on a GPU: where
 // the operands lie is part of the views' type.
 //
+// What holds for every function, unless its own clauses say otherwise:
+// - Units: sizes, leading dimensions, strides and offsets count elements, in 64 bits.
+// - Memory: the caller owns all of it, and nothing of it is kept once a call on the host has returned. Of a
+//   call on a GPU the operands must live until the queued work is done.
+// - Threads: any number may call with one Context at once, on different C.
+//
 // Every call validates its arguments before it writes anything. beta == 0 never reads C; alpha == 0 or k == 0
 // never reads A and B, and with beta == 1 leaves C as it is. C must not share elements with A or B: C at the
 // address of one of them is refused by calls (plans do not look), other overlaps are not seen. Complex
@@ -47,16 +53,25 @@ struct VariableBatch {
 
 }  // namespace v0_2
 
-// One multiplication. Source of the semantics: BLAS xGEMM.
+/// C = alpha * op(A) * op(B) + beta * C of one matrix.
+/// @par Shapes op(A) is m x k, op(B) k x n and C m x n; m, n and k are read off the views.
+/// @throws Error invalid_argument naming the view or its field, unsupported where no candidate serves,
+///   out_of_memory, device_lost where a GPU fails that shares the product. C is as it was, except with
+///   device_lost, whose message says which part is missing.
+/// @see BLAS xGEMM (Dongarra, Du Croz, Hammarling and Duff 1990)
 template <class T>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T>>& a,
           const Same<MatrixView<const T>>& b, Same<T> beta, const MatrixView<T>& c,
           const GemmOptions& options = default_options());
 
-// Fixed-size batches; the counts of a, b and c must agree. No two problems of one call may have a C, or a
-// part of one, in common: kernels read a C before those of earlier problems are stored, so that products are
-// lost, on one thread too. options.checked finds this in pointer, grouped and variable batches.
-// gemm_batch_reduce and gemm_stack sum products into one C.
+/// C_p = alpha_p * op(A_p) * op(B_p) + beta_p * C_p for each problem p of a batch of one shape.
+/// No two problems of one call may have a C, or a part of one, in common: kernels read a C before those of
+/// earlier problems are stored, so that products are lost, on one thread too. options.checked finds this in
+/// pointer batches; gemm_batch_reduce() and gemm_stack() sum products into one C.
+/// @par Shapes As gemm(), of each problem; the counts of a, b and c must agree.
+/// @throws Error as gemm(), with the number of the problem whose pointer is bad; with `info` such problems
+///   are skipped and reported instead.
+/// @see Batched BLAS (Dongarra et al. 2017), which BatchInfo is from
 template <class T>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
                   Same<StridedBatch<const T>> a, Same<StridedBatch<const T>> b, Same<BatchScalar<T>> beta,
@@ -71,12 +86,14 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
                   Same<BatchScalar<T>> beta, InterleavedBatch<T> c,
                   const GemmOptions& options = default_options(), BatchInfo info = {});
 
-// The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. One
-// alpha or beta for all lies on the host, values per problem on the device. What is checked of operands:
-// sizes, strides, null, alignment, ranges that certainly overlap; with options.checked also that the memory
-// is that GPU's. A null pointer in a pointer batch is seen on the device: that problem is skipped, and
-// reported where `info` is given. Values per problem, and pointers that are reported, are taken up to sizes
-// of 64. The location is a parameter so that gemm<double>(..., {c, m, n, ld}, ...) means the host.
+/// The same on a GPU, queued on options.queue; the call returns before the work is done.
+/// The addresses, and the pointers of a pointer batch, are those of device memory. One
+/// alpha or beta for all lies on the host, values per problem on the device. What is checked of operands:
+/// sizes, strides, null, alignment, ranges that certainly overlap; with options.checked also that the memory
+/// is that GPU's. A null pointer in a pointer batch is seen on the device: that problem is skipped, and
+/// reported where `info` is given. Values per problem, and pointers that are reported, are taken up to sizes
+/// of 64. The location is a parameter so that gemm<double>(..., {c, m, n, ld}, ...) means the host.
+/// @throws Error before anything is queued; what only the device can see comes as a code in `info`.
 template <class T, Location L>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
           const Same<MatrixView<const T, L>>& b, Same<T> beta, const MatrixView<T, L>& c,
@@ -97,8 +114,10 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> al
                   Same<BatchScalar<T, L>> beta, InterleavedBatch<T, L> c,
                   const GemmOptions& options = default_options(), BatchInfo info = {});
 
-// Groups of different shapes, and fully variable batches. No C may repeat here either: gemm_stack is for
-// that.
+/// gemm_batched() of groups, each of one shape, and of batches whose problems have a shape each.
+/// @par Shapes As gemm(), of each group or item. No C may repeat: gemm_stack() is for that.
+/// @throws Error as gemm_batched(), naming the group or the problem.
+/// @see Batched BLAS (Dongarra et al. 2017), the group interface
 template <class T>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups,
                   const GemmOptions& options = default_options(), BatchInfo info = {});
@@ -112,9 +131,12 @@ template <class T, Location L>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T, L>> groups,
                   const GemmOptions& options = default_options(), BatchInfo info = {});
 
-// A bad problem (a negative size or one above its most, a leading dimension below the rows, a null pointer)
-// is skipped, and reported where `info` is given: nothing tells the host. Throws Error for what the host can
-// see.
+/// A variable batch whose description lies in device memory, too, and is not read by the host.
+/// A bad problem (a negative size or one above its bound, a leading dimension below the rows, a null pointer)
+/// is skipped, and reported where `info` is given: nothing tells the host. Throws Error for what the host can
+/// see.
+/// @throws Error for what the host can see, before anything is queued.
+/// @see MAGMA xgemm_vbatched
 template <class T>
 void gemm_variable(Context& context, const VariableBatch<T>& batch,
                    const GemmOptions& options = default_options(), BatchInfo info = {});

@@ -160,28 +160,46 @@ struct LuRefineLayout {
 
 }  // namespace v0_2
 
-// LAPACK xGETRF of the m x n matrix A, which L (below the diagonal; its own is 1) and U overwrite. pivots has
-// min(m, n) places: row i was swapped with row pivots[i - 1], both counted from 1.
+/// Factors A into L (below the diagonal; its own is 1) and U, which overwrite it.
+/// @par Shapes A is m x n; pivots has min(m, n) places: row i was swapped with row pivots[i - 1], both
+///   counted from 1.
+/// @par Memory The caller owns A and pivots, in host memory; nothing is kept.
+/// @par Threads Any number may call with one Context at once, on different matrices.
+/// @throws Error invalid_argument naming the argument and its value, unsupported where no candidate serves:
+///   before anything is written; device_lost where a GPU fails (LuOptions::on_device_failure).
+/// @see LAPACK xGETRF
 template <class T>
 LuReport lu_factor(Context& context, MatrixView<T> a, std::span<std::int64_t> pivots,
                    const LuOptions& options = {});
 
-// LAPACK xGETRS. Solves op(A) X = B with the factors and pivots of lu_factor; X overwrites B. A zero on U's
-// diagonal gives infinities and NaN, as in LAPACK. B must not lie in A: at the same address it is refused.
+/// Solves op(A) X = B with the factors and pivots of lu_factor(); X overwrites B.
+/// @par Shapes a holds the n x n factors, pivots n numbers, b is n x nrhs. A zero on U's diagonal gives
+///   infinities and NaN.
+/// @par Memory As lu_factor(). B must not lie in A: at the same address it is refused. @par Threads Likewise;
+///   the factors are only read.
+/// @throws Error invalid_argument naming the argument and its value, before anything is written.
+/// @see LAPACK xGETRS
 template <class T>
 void lu_solve(Context& context, Op op, MatrixView<const Same<T>> a, std::span<const std::int64_t> pivots,
               MatrixView<T> b, const LuOptions& options = {});
 
-// LAPACK xGETRI. The inverse of A overwrites its factors. Where U(i, i) is exactly zero, info is the first
-// such i and nothing is written.
+/// Overwrites the factors of A by its inverse. Where U(i, i) is exactly zero, info is the first such i and
+/// nothing is written.
+/// @par Shapes a holds the n x n factors, pivots n numbers. @par Memory, @par Threads As lu_factor().
+/// @throws Error invalid_argument naming the argument and its value, before anything is written.
+/// @see LAPACK xGETRI
 template <class T>
 LuReport lu_inverse(Context& context, MatrixView<T> a, std::span<const std::int64_t> pivots,
                     const LuOptions& options = {});
 
-// LAPACK xGERFS without its forward bound: improves X by at most five steps of iterative refinement. A is the
-// matrix before lu_factor, lu and pivots what became of it. A column's steps end when its backward error is
-// below the machine's, or is no longer halved. X must lie apart from A, lu and B: at the address of one of
-// them it is refused.
+/// Improves X by at most five steps of iterative refinement. A column's steps end when its backward error is
+/// below the machine's, or is no longer halved.
+/// nrhs.
+/// @par Shapes a is the n x n matrix before lu_factor(), lu and pivots what became of it; b and x are n x
+/// @par Memory, @par Threads As lu_factor(). X must lie apart from A, lu and B: at the address of one of them
+///   it is refused.
+/// @throws Error invalid_argument naming the argument and its value, before anything is written.
+/// @see LAPACK xGERFS, without its forward bound
 template <class T>
 LuRefinement lu_refine(Context& context, Op op, MatrixView<const Same<T>> a, MatrixView<const Same<T>> lu,
                        std::span<const std::int64_t> pivots, MatrixView<const Same<T>> b, MatrixView<T> x,

@@ -28,10 +28,14 @@ class GemmPlan {
   // Seconds of one run by the models of this machine; none if they say nothing of it.
   std::optional<double> predicted_s() const;
 
-  // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ... On a GPU
-  // the work is queued on `stream` and nothing is waited for, allocated or compiled, so that it can be
-  // captured in a CUDA graph. A graph holds no kernels: the plan must outlive the last launch of the graph
-  // that captured it.
+  /// C = alpha * op(A) * op(B) + beta * C of the planned problem.
+  /// Runs on operands with the plan's description: base addresses (single, strided, interleaved) ... On a GPU
+  /// the work is queued on `stream` and nothing is waited for, allocated or compiled, so that it can be
+  /// captured in a CUDA graph. A graph holds no kernels: the plan must outlive the last launch of the graph
+  /// that captured it.
+  /// @par Memory As gemm(). @par Threads Any number may run one plan at once, on different C.
+  /// @throws Error invalid_argument for another element type, a null address or an alignment that the plan
+  ///   does not allow, before anything is written or queued.
   template <class T>
   void run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c,
            CUstream_st* stream = nullptr) const;
@@ -52,8 +56,11 @@ class GemmPlan {
 
 }  // namespace v0_2
 
-// Makes a plan for single, strided, pointer and interleaved problems. Throws Error naming the bad field. On a
-// GPU also for variable batches, which gemm_variable then finds; such a plan is not run by itself.
+/// Decides what runs a problem, and makes it ready: a single product or a strided, pointer or interleaved
+/// batch; on a GPU also a variable batch, whose plan gemm_variable() then finds.
+/// @par Memory No operand is needed. The plan is the caller's and may outlive the Context.
+/// @par Threads Any number may make plans with one Context at once.
+/// @throws Error invalid_argument naming the bad field, unsupported with the reason of every candidate.
 GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options = default_options());
 
 // Makes the plans of these problems, several at a time (options.threads; 0: OpenMP's default), and compiles
@@ -66,7 +73,8 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
 void prepare(Context& context, std::span<const GemmProblem> problems,
              const GemmOptions& options = default_options());
 
-// plan(...).explain(), and the same for problems that no plan can be made for (the reasons instead).
+/// Says what would run a problem, and why: plan(...).explain(), and the same for problems that no plan can be
+/// made for (the reasons instead).
 std::string explain(Context& context, const GemmProblem& problem,
                     const GemmOptions& options = default_options());
 

@@ -110,10 +110,13 @@ class ViewPlan {
 
 }  // namespace v0_2
 
-// One multiplication of views with any strides. Source of the semantics: BLAS xGEMM. Views describe matrices
-// as stored, before op. One stride of each matrix must be 1 and the other at least the extent that it steps
-// over; conj_trans of a complex matrix needs it to lie as C does. Throws Error(invalid_argument) naming the
-// argument, its extents and its strides otherwise; nothing is copied.
+/// gemm() of views with any strides.
+/// @par Shapes op(A) is m x k, op(B) k x n and C m x n; views describe matrices as stored, before op.
+/// @par Strides One stride of each matrix is 1 and the other at least the extent that it steps over;
+///   conj_trans of a complex matrix needs it to lie as C does. Nothing is copied.
+/// @par Memory, @par Threads As gemm() of column-major views.
+/// @throws Error as gemm(), and invalid_argument naming the view, its extents and its strides.
+/// @see BLAS xGEMM; std::linalg::matrix_product (C++26)
 template <StridedMatrix A, StridedMatrix B, StridedMatrix C>
 requires StridedOperands<A, B, C>
 void gemm(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B& b, ElementOf<C> beta,
@@ -123,9 +126,12 @@ void gemm(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const A& a, co
   });
 }
 
-// A batch of them: the last two dimensions are the matrix and those before them the batch, of which a and b
-// may have fewer, or extents of 1: they broadcast as in NumPy. Any number of dimensions; three levels that
-// cannot be joined are one call, more are several. No two matrices of C may share elements, which is found.
+/// gemm_batched() of views with any strides.
+/// The last two dimensions are the matrix and those before them the batch, of which a and b
+/// may have fewer, or extents of 1: they broadcast as in NumPy. Any number of dimensions; three levels that
+/// cannot be joined are one call, more are several. No two matrices of C may share elements, which is found.
+/// @throws Error as gemm() of such views, and invalid_argument for shapes that do not broadcast.
+/// @see P2901 (batched linear algebra: leading extents are the batch)
 template <StridedArray A, StridedArray B, StridedArray C>
 requires StridedOperands<A, B, C>
 void gemm_batched(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B& b,
@@ -135,8 +141,10 @@ void gemm_batched(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const 
   });
 }
 
-// Their sum in one C (batch-reduce GEMM): c is a matrix, and the batches of a and b broadcast to one another.
-// Several levels that cannot be joined are summed on the host only.
+/// gemm_batch_reduce() of views with any strides.
+/// c is a matrix, and the batches of a and b broadcast to one another.
+/// Several levels that cannot be joined are summed on the host only.
+/// @throws Error as gemm_batched() of such views, unsupported on a GPU where levels cannot be joined.
 template <StridedArray A, StridedArray B, StridedMatrix C>
 requires StridedOperands<A, B, C>
 void gemm_batch_reduce(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B& b,
@@ -146,8 +154,8 @@ void gemm_batch_reduce(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, c
   });
 }
 
-// The problem that a product of views comes to, for explain(), prepare() and tune(): nothing is read. Throws
-// as gemm_batched(), and Error(unsupported) for what takes several calls.
+/// The problem that a product of views comes to, for explain(), prepare() and tune(). No element is read.
+/// @throws Error as gemm_batched() of such views, unsupported for what takes several calls.
 template <StridedArray A, StridedArray B, StridedArray C>
 GemmProblem problem_of(Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B& b, ElementOf<C> beta,
                        const C& c) {
@@ -156,8 +164,8 @@ GemmProblem problem_of(Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B
   });
 }
 
-// Makes the plan of a product of views, of one matrix or a batch; nothing is read. Throws as problem_of() and
-// plan() of a problem.
+/// Makes the plan of a product of views, of one matrix or a batch. No element is read.
+/// @throws Error as problem_of() and plan() of a problem.
 template <StridedArray A, StridedArray B, StridedArray C>
 ViewPlan<ElementOf<C>, detail::ViewTraits<C>::location> plan(Context& context, Op op_a, Op op_b,
                                                              ElementOf<C> alpha, const A& a, const B& b,

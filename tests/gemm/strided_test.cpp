@@ -106,8 +106,8 @@ class Strided : public ::testing::Test {
     }
   }
 };
-using Types = ::testing::Types<double, float, Complex>;
-TYPED_TEST_SUITE(Strided, Types);
+using StridedTypes = ::testing::Types<double, float, Complex>;
+TYPED_TEST_SUITE(Strided, StridedTypes);
 
 TYPED_TEST(Strided, SingleProductsInEveryOrder) {
   this->check(5, 3, 4);
