@@ -9,9 +9,9 @@ int main() {
   std::vector<double> a(stride * count, 1.0), b(stride * count, 0.5), c(stride * count, 2.0);
 
   tw::Context context;  // knows the machine, keeps generated kernels; make one and use it everywhere
-  const tw::StridedBatch<double> batch_a{a.data(), n, n, n, stride, count};
-  const tw::StridedBatch<double> batch_b{b.data(), n, n, n, stride, count};
-  const tw::StridedBatch<double> batch_c{c.data(), n, n, n, stride, count};
+  const auto batch_a = tw::strided_batch(tw::column_major(a.data(), n, n), stride, count);
+  const auto batch_b = tw::strided_batch(tw::column_major(b.data(), n, n), stride, count);
+  const auto batch_c = tw::strided_batch(tw::column_major(c.data(), n, n), stride, count);
 
   // C[p] = 1 * A[p] * B[p]^T + 3 * C[p] for every p
   tw::gemm_batched(context, tw::Op::none, tw::Op::trans, 1.0, batch_a, batch_b, 3.0, batch_c);

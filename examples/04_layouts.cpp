@@ -14,7 +14,7 @@ using Interleaved = tw::InterleavedBatch<double>;
 constexpr std::int64_t m = 5, n = 3, k = 4, count = 100, block = 16;
 
 Strided strided(std::vector<double>& x, std::int64_t rows, std::int64_t cols) {
-  return {x.data(), rows, cols, rows, rows * cols, count};
+  return tw::strided_batch(tw::column_major(x.data(), rows, cols), rows * cols, count);
 }
 // The last block is stored whole.
 Interleaved interleaved(std::vector<double>& x, std::int64_t rows, std::int64_t cols) {

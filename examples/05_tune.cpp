@@ -19,7 +19,8 @@ int main() {
   const tw::GemmOptions options{.tune_on_miss = {.budget_s = 0.5}};
   const std::int64_t n = 6, count = 20, stride = n * n;
   std::vector<double> a(stride * count, 1.0), c(stride * count);
-  const tw::StridedBatch<double> in{a.data(), n, n, n, stride, count}, out{c.data(), n, n, n, stride, count};
+  const auto in = tw::strided_batch(tw::column_major(a.data(), n, n), stride, count);
+  const auto out = tw::strided_batch(tw::column_major(c.data(), n, n), stride, count);
   tw::gemm_batched(context, tw::Op::none, tw::Op::none, 1.0, in, in, 0.0, out, options);
   return c.front() == 6.0 && c.back() == 6.0 ? 0 : 1;
 }

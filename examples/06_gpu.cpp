@@ -54,9 +54,9 @@ int main() try {
 
   // The same as a call, which finds the plan: the views say where the operands lie.
   using In = tw::StridedBatch<const double, tw::Location::device>;
-  const tw::StridedBatch<double, tw::Location::device> out{c.data(), n, n, n, stride, count};
-  tw::gemm_batched<double>(context, tw::Op::none, tw::Op::none, 1.0, In{a.data(), n, n, n, stride, count},
-                           In{b.data(), n, n, n, stride, count}, 1.0, out);
+  const tw::StridedBatch<double, tw::Location::device> out{{c.data(), n, n, n}, stride, count};
+  tw::gemm_batched<double>(context, tw::Op::none, tw::Op::none, 1.0, In{{a.data(), n, n, n}, stride, count},
+                           In{{b.data(), n, n, n}, stride, count}, 1.0, out);
   c.read(host);
   std::printf("every element is %g\n", host[0]);
   return host.front() == 10.0 && host.back() == 10.0 ? 0 : 1;

@@ -160,13 +160,13 @@ class SumsCase {
 std::vector<SumsContender> contenders(Context& context, TuneGpu& gpu, const GemmProblem& p,
                                       const SumsOptions& options) {
   GemmOptions one;
-  one.device = options.device;
+  one.queue.device = options.device;
   one.candidate = "gemm_small";
   one.align_bytes = int(size_bytes(p.dtype));
   std::vector<SumsContender> all;
   const auto add = [&](bool is_plan) {
     GemmPlan made = plan(context, p, one);
-    all.push_back({made.impl().runner->config(), is_plan, std::move(made)});
+    all.push_back({Access::impl(made).runner->config(), is_plan, std::move(made)});
   };
   add(true);
   const GemmSmallShape shape = gemm_small_shape(p, one.align_bytes);

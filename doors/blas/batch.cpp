@@ -169,9 +169,9 @@ void compute_strided(Context& context, const GemmArguments<T>& x, const Strides<
                      const GemmOptions& options) {
   const bool as_is_a = x.op_a == 0, as_is_b = x.op_b == 0;
   gemm_batched<T>(context, Op(x.op_a), Op(x.op_b), x.alpha,
-                  StridedBatch<const T>{x.a, as_is_a ? x.m : x.k, as_is_a ? x.k : x.m, x.lda, s.a, s.count},
-                  StridedBatch<const T>{x.b, as_is_b ? x.k : x.n, as_is_b ? x.n : x.k, x.ldb, s.b, s.count},
-                  x.beta, StridedBatch<T>{x.c, x.m, x.n, x.ldc, s.c, s.count}, options);
+                  StridedBatch<const T>{{x.a, as_is_a ? x.m : x.k, as_is_a ? x.k : x.m, x.lda}, s.a, s.count},
+                  StridedBatch<const T>{{x.b, as_is_b ? x.k : x.n, as_is_b ? x.n : x.k, x.ldb}, s.b, s.count},
+                  x.beta, StridedBatch<T>{{x.c, x.m, x.n, x.ldc}, s.c, s.count}, options);
 }
 
 template <class T>

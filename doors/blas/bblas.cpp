@@ -37,7 +37,7 @@ bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) 
   int nobody_asks = 0;
   const bool told = info.report != Report::none;
   const BatchInfo wanted{told ? InfoMode(info.report) : InfoMode::any, told ? info.codes : &nobody_asks};
-  gemm_grouped<T>(*own, groups.all(), usual_options(), wanted);
+  gemm_grouped<T>(*own, groups.all(), default_options(), wanted);
   const auto& own_codes = by_rows ? codes_by_rows : codes;
   for (std::int64_t i = 0; told && i < info.count(); ++i)
     if (info.codes[i] < 0 && info.codes[i] > -int(own_codes.size()))

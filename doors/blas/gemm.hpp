@@ -20,7 +20,7 @@ template <class T>
       [&] {
         const Inside scope;
         Context* const own = context();
-        return own != nullptr && serve(*own, x, small ? usual_options() : large_options());
+        return own != nullptr && serve(*own, x, small ? default_options() : large_options());
       },
       [&](Observed& observed) { observed.computes(problem_of(x)); }, forward, [&] { multiply_plainly(x); });
 }
@@ -33,7 +33,7 @@ template <class T, class F>
   if (found.way == Way::quick) [[likely]] {
     if (is_small_win(x)) {
       Context* const small = for_small();
-      if (small != nullptr && serve(*small, x, usual_options())) return;
+      if (small != nullptr && serve(*small, x, default_options())) return;
       return forward();
     }
     if (flops_of(x) < least_gpu_flops || !may_use_gpus()) return forward();

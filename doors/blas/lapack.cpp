@@ -42,7 +42,7 @@ class Pivots {
   void write() const {
     std::transform(wide_.begin(), wide_.end(), own_, [](std::int64_t pivot) { return Int(pivot); });
   }
-  std::int64_t* data() { return wide_.data(); }
+  std::span<std::int64_t> all() { return wide_; }
 
  private:
   Int* own_;
@@ -54,7 +54,7 @@ class Pivots {
 template <class T, class Int>
 Int factor(Context& context, Int m, Int n, T* a, Int lda, Int* pivots) {
   Pivots<Int> wide(pivots, std::min(m, n));
-  const auto info = Int(lu_factor<T>(context, m, n, a, lda, wide.data(), lu_options()).info);
+  const auto info = Int(lu_factor<T>(context, {a, m, n, lda}, wide.all(), lu_options()).info);
   wide.write();
   return info;
 }
@@ -62,7 +62,7 @@ template <class T, class Int>
 void solve(Context& context, Op op, Int n, Int nrhs, const T* a, Int lda, const Int* pivots, T* b, Int ldb) {
   Pivots<Int> wide(const_cast<Int*>(pivots), n);
   wide.read();
-  lu_solve<T>(context, op, n, nrhs, a, lda, wide.data(), b, ldb, lu_options());
+  lu_solve<T>(context, op, {a, n, n, lda}, wide.all(), {b, n, nrhs, ldb}, lu_options());
 }
 
 template <class Int>

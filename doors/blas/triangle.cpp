@@ -73,7 +73,8 @@ class TriangleCall {
                    }));
   }
   bool multiply(const GemmArguments<T>& x) {
-    return succeeds([&] { return serve(context_, x, is_small_win(x) ? usual_options() : large_options()); });
+    return succeeds(
+        [&] { return serve(context_, x, is_small_win(x) ? default_options() : large_options()); });
   }
   // A part that failed is not written: the whole call can be forwarded as long as no part was written.
   template <class Part>

@@ -36,7 +36,7 @@ bool run_single(Context& context, const ProductCall& call, const tilewright_opti
   if (p.location != Location::host) return false;
   const Operands& o = call.operands;
   return dispatch(p.dtype, [&]<class T>() {
-    return run_single<T>(context.impl(), p.op_a, p.op_b, *static_cast<const T*>(o.alpha),
+    return run_single<T>(Access::impl(context), p.op_a, p.op_b, *static_cast<const T*>(o.alpha),
                          {static_cast<const T*>(o.a), p.a_rows(), p.a_cols(), p.lda},
                          {static_cast<const T*>(o.b), p.b_rows(), p.b_cols(), p.ldb},
                          *static_cast<const T*>(o.beta), {static_cast<T*>(o.c), p.m, p.n, p.ldc},
@@ -85,28 +85,47 @@ std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
   return groups;
 }
 
-tilewright_status run_grouped(tilewright_context* handle, int dtype, GroupArrays arrays,
-                              const tilewright_options* options, int info_mode, int* info) noexcept {
-  return with_context(handle, [&](Context& context) {
-    if (arrays.group_size != nullptr) refuse_values_per_problem(options, "tilewright_gemm_grouped_batched");
-    check_arrays(arrays);
-    if (is_by_rows(options)) arrays.swap_sides();
-    dispatch_at(dtype, options, [&]<class T, Location L>() {
-      if (L == Location::device && arrays.group_size == nullptr)
-        throw Error(
-            ErrorCode::unsupported, "location",
-            "location = device: tilewright_gemm_variable_batched_on_device takes variable batches there");
-      if (L == Location::device) refuse_codes_by_rows(options, info_mode, info);
-      const auto groups = to_groups<T, L>(arrays);
-      const std::span<const GemmGroup<T, L>> all = groups;
-      if constexpr (L == Location::host)
-        run_groups<T>(context.impl(), all, CallOptions(options), to_info(info_mode, info),
-                      arrays.group_size == nullptr ? CountedIn::problems : CountedIn::groups,
-                      names_of(options));
-      else
-        run_device_groups<T>(context.impl(), all, CallOptions(options), to_info(info_mode, info),
-                             names_of(options));
-    });
+void run_grouped(Context& context, int dtype, GroupArrays arrays, const tilewright_options* options,
+                 int info_mode, int* info) {
+  if (arrays.group_size != nullptr) refuse_values_per_problem(options, "tilewright_gemm_grouped_batched");
+  check_arrays(arrays);
+  if (is_by_rows(options)) arrays.swap_sides();
+  dispatch_at(dtype, options, [&]<class T, Location L>() {
+    if (L == Location::device) refuse_codes_by_rows(options, info_mode, info);
+    const auto groups = to_groups<T, L>(arrays);
+    const std::span<const GemmGroup<T, L>> all = groups;
+    if constexpr (L == Location::host)
+      run_groups<T>(Access::impl(context), all, CallOptions(options), to_info(info_mode, info),
+                    arrays.group_size == nullptr ? CountedIn::problems : CountedIn::groups,
+                    names_of(options));
+    else
+      run_device_groups<T>(Access::impl(context), all, CallOptions(options), to_info(info_mode, info),
+                           names_of(options));
+  });
+}
+
+// A variable batch in device memory, where its arrays lie, too; its two operations are the host's.
+void run_on_device(Context& context, int dtype, const GroupArrays& x, const tilewright_options* options,
+                   int info_mode, int* info) {
+  refuse_by_rows(options, "variable batches in device memory lie");
+  refuse_negative("batch_count", x.group_count);
+  if (x.op_a == nullptr) refuse("op_a", "the array op_a is null");
+  if (x.op_b == nullptr) refuse("op_b", "the array op_b is null");
+  const auto bound = [](std::int64_t given) { return given == 0 ? std::int64_t(64) : given; };
+  dispatch(to_dtype(dtype), [&]<class T>() {
+    const Scalars scalars = scalars_of(x.alpha, x.beta, options);
+    VariableBatch<T> batch;
+    batch.op_a = to_op(*x.op_a), batch.op_b = to_op(*x.op_b);
+    batch.max_m = bound(options->max_m), batch.max_n = bound(options->max_n),
+    batch.max_k = bound(options->max_k);
+    batch.m = x.m, batch.n = x.n, batch.k = x.k;
+    batch.alpha = scalars.alpha_of<T, Location::device>();
+    batch.a = reinterpret_cast<const T* const*>(x.a), batch.lda = x.lda;
+    batch.b = reinterpret_cast<const T* const*>(x.b), batch.ldb = x.ldb;
+    batch.beta = scalars.beta_of<T, Location::device>();
+    batch.c = reinterpret_cast<T* const*>(x.c), batch.ldc = x.ldc;
+    batch.count = x.group_count;
+    gemm_variable<T>(context, batch, CallOptions(options), to_info(info_mode, info));
   });
 }
 
@@ -121,12 +140,13 @@ tilewright_status tilewright_create(const char* cpu, const char* wisdom, tilewri
   return tilewright_create_with(&options, context);
 }
 
-tilewright_status tilewright_create_with(const tilewright_context_options* given,
+tilewright_status tilewright_create_with(const tilewright_context_options* caller,
                                          tilewright_context** context) {
   if (context == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
   *context = new (std::nothrow) tilewright_context;
   if (*context == nullptr) return TILEWRIGHT_OUT_OF_MEMORY;
   return guarded((*context)->errors, [&] {
+    const Sized<tilewright_context_options> given("options", caller);
     ContextOptions options;
     if (given != nullptr && given->cpu != nullptr) options.cpu = given->cpu;
     if (given != nullptr && given->wisdom != nullptr) options.wisdom = given->wisdom;
@@ -148,8 +168,8 @@ const char* tilewright_version(void) { return TILEWRIGHT_VERSION; }
 tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a,
                                   tilewright_op op_b, int64_t m, int64_t n, int64_t k, const void* alpha,
                                   const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta,
-                                  void* c, int64_t ldc, const tilewright_options* options) {
-  return with_context(context, [&](Context& ctx) {
+                                  void* c, int64_t ldc, const tilewright_options* given) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_values_per_problem(options, "tilewright_gemm");
     GemmProblem single;
     const ProductCall call = to_call(dtype, {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc},
@@ -163,9 +183,9 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
                                                   int64_t n, int64_t k, const void* alpha,
                                                   const void* const* a, int64_t lda, const void* const* b,
                                                   int64_t ldb, const void* beta, void* const* c, int64_t ldc,
-                                                  int64_t batch_count, const tilewright_options* options,
+                                                  int64_t batch_count, const tilewright_options* given,
                                                   tilewright_info_mode info_mode, int* info) {
-  return with_context(context, [&](Context& ctx) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_negative("batch_count", batch_count);
     GemmProblem p;
     p.layout = Layout::pointer;
@@ -180,9 +200,9 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
                                                       int64_t n, int64_t k, const void* alpha, const void* a,
                                                       int64_t lda, const void* b, int64_t ldb,
                                                       const void* beta, void* c, int64_t ldc, int64_t block,
-                                                      int64_t batch_count, const tilewright_options* options,
+                                                      int64_t batch_count, const tilewright_options* given,
                                                       tilewright_info_mode info_mode, int* info) {
-  return with_context(context, [&](Context& ctx) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_negative("batch_count", batch_count);
     GemmProblem p;
     p.layout = block == batch_count ? Layout::interleaved : Layout::block_interleaved;
@@ -192,59 +212,40 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
   });
 }
 
-tilewright_status tilewright_gemm_grouped_batched(
-    tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
-    const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
-    const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
-    const int64_t* ldc, int64_t group_count, const int64_t* group_size, const tilewright_options* options,
-    tilewright_info_mode info_mode, int* info) {
-  if (group_size == nullptr && group_count > 0)
-    return with_context(context, [](Context&) { refuse("group_size", "the array group_size is null"); });
-  return run_grouped(context, dtype,
-                     {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size},
-                     options, info_mode, info);
+tilewright_status tilewright_gemm_grouped_batched(tilewright_context* context, tilewright_dtype dtype,
+                                                  const tilewright_op* op_a, const tilewright_op* op_b,
+                                                  const int64_t* m, const int64_t* n, const int64_t* k,
+                                                  const void* alpha, const void* const* a, const int64_t* lda,
+                                                  const void* const* b, const int64_t* ldb, const void* beta,
+                                                  void* const* c, const int64_t* ldc, int64_t group_count,
+                                                  const int64_t* group_size, const tilewright_options* given,
+                                                  tilewright_info_mode info_mode, int* info) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
+    if (group_size == nullptr && group_count > 0) refuse("group_size", "the array group_size is null");
+    run_grouped(ctx, dtype,
+                {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size}, options,
+                info_mode, info);
+  });
 }
 
 tilewright_status tilewright_gemm_variable_batched(
     tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
     const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
     const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
-    const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
-    tilewright_info_mode info_mode, int* info) {
-  return run_grouped(context, dtype,
-                     {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch_count, nullptr},
-                     options, info_mode, info);
-}
-
-tilewright_status tilewright_gemm_variable_batched_on_device(
-    tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b,
-    int64_t most_m, int64_t most_n, int64_t most_k, const int64_t* m, const int64_t* n, const int64_t* k,
-    const void* alpha, const void* const* a, const int64_t* lda, const void* const* b, const int64_t* ldb,
-    const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
-    const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
-  return with_context(context, [&](Context& ctx) {
-    refuse_by_rows(options, "variable batches in device memory lie");
-    refuse_negative("batch_count", batch_count);
-    dispatch(to_dtype(dtype), [&]<class T>() {
-      const Scalars scalars = scalars_of(alpha, beta, options);
-      VariableBatch<T> batch;
-      batch.op_a = to_op(op_a), batch.op_b = to_op(op_b);
-      batch.most_m = most_m, batch.most_n = most_n, batch.most_k = most_k;
-      batch.m = m, batch.n = n, batch.k = k;
-      batch.alpha = scalars.alpha_of<T, Location::device>();
-      batch.a = reinterpret_cast<const T* const*>(a), batch.lda = lda;
-      batch.b = reinterpret_cast<const T* const*>(b), batch.ldb = ldb;
-      batch.beta = scalars.beta_of<T, Location::device>();
-      batch.c = reinterpret_cast<T* const*>(c), batch.ldc = ldc;
-      batch.count = batch_count;
-      gemm_variable<T>(ctx, batch, CallOptions(options), to_info(info_mode, info));
-    });
+    const int64_t* ldc, int64_t batch_count, const tilewright_options* given, tilewright_info_mode info_mode,
+    int* info) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
+    const GroupArrays arrays{op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch_count, nullptr};
+    if (location_of(options) == Location::device)
+      run_on_device(ctx, dtype, arrays, options, info_mode, info);
+    else
+      run_grouped(ctx, dtype, arrays, options, info_mode, info);
   });
 }
 
 tilewright_status tilewright_prepare(tilewright_context* context, const char* const* problems,
-                                     int64_t problem_count, const tilewright_options* options) {
-  return with_context(context, [&](Context& ctx) {
+                                     int64_t problem_count, const tilewright_options* given) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_negative("problem_count", problem_count);
     refuse_by_rows(options, "a problem in its text lies");
     if (problems == nullptr && problem_count > 0) refuse("problems", "the array problems is null");
@@ -258,9 +259,9 @@ tilewright_status tilewright_prepare(tilewright_context* context, const char* co
 }
 
 tilewright_status tilewright_plan_create(tilewright_context* context, const char* problem,
-                                         const tilewright_options* options, tilewright_plan** plan) {
+                                         const tilewright_options* given, tilewright_plan** plan) {
   if (plan != nullptr) *plan = nullptr;
-  return with_context(context, [&](Context& ctx) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     if (problem == nullptr) refuse("problem", "problem is null");
     if (plan == nullptr) refuse("plan", "plan is null");
     refuse_by_rows(options, "a problem in its text lies");
@@ -284,15 +285,16 @@ tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void
   if (plan == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
   return guarded(plan->errors, [&] {
     const GemmProblem& p = plan->plan.problem();
+    auto* const queue = static_cast<CUstream_st*>(stream);
     dispatch(p.dtype, [&]<class T>() {
       const Scalars scalars{alpha, beta, plan->alpha_varies, plan->beta_varies};
       const auto x = scalars.alpha_of<T, Location::host>(), y = scalars.beta_of<T, Location::host>();
       if (p.layout == Layout::pointer)
         plan->plan.run<T>(x, static_cast<const T* const*>(a), static_cast<const T* const*>(b), y,
-                          static_cast<T* const*>(c), stream);
+                          static_cast<T* const*>(c), queue);
       else
         plan->plan.run<T>(x, static_cast<const T*>(a), static_cast<const T*>(b), y, static_cast<T*>(c),
-                          stream);
+                          queue);
     });
   });
 }

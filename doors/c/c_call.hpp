@@ -10,6 +10,7 @@
 #include "core/fields.hpp"
 #include "core/problem.hpp"
 #include "gemm/call.hpp"
+#include "sized.hpp"
 #include "tilewright/gemm.hpp"
 
 struct tilewright_plan {
@@ -34,8 +35,7 @@ inline GemmOptions to_options(const tilewright_options* options) {
   result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);
   if (options->candidate != nullptr) result.candidate = options->candidate;
   if (options->config != nullptr) result.config = options->config;
-  result.device = options->device;
-  result.stream = options->stream;
+  result.queue = {options->device, static_cast<CUstream_st*>(options->stream)};
   result.align_bytes = options->align_bytes;
   result.tune_on_miss.budget_s = options->tune_on_miss_s;
   result.alpha_varies = options->alpha_varies != 0;
@@ -55,7 +55,7 @@ class CallOptions {
   explicit CallOptions(const tilewright_options* options) {
     if (options != nullptr) own_ = to_options(options);
   }
-  operator const GemmOptions&() const { return own_ ? *own_ : usual_options(); }
+  operator const GemmOptions&() const { return own_ ? *own_ : default_options(); }
 
  private:
   std::optional<GemmOptions> own_;
@@ -79,7 +79,7 @@ void dispatch_at(int dtype, const tilewright_options* options, F&& f) {
 }
 
 inline BatchInfo to_info(int mode, int* codes) {
-  const auto info_mode = to_enum<InfoMode>("info_mode", mode, TILEWRIGHT_INFO_NONE);
+  const auto info_mode = to_enum<InfoMode>("info_mode", mode, TILEWRIGHT_INFO_ANY);
   return codes == nullptr ? BatchInfo{} : BatchInfo{info_mode, codes};
 }
 
@@ -198,7 +198,7 @@ inline ProductCall to_call(int dtype, CProduct x, GemmProblem p, const tilewrigh
 inline void run_c_call(Context& context, ProductCall call, const tilewright_options* options, int info_mode,
                        int* info) {
   if (call.problem.location == Location::device) refuse_codes_by_rows(options, info_mode, info);
-  run_call(context.impl(), call, CallOptions(options), to_info(info_mode, info));
+  run_call(Access::impl(context), call, CallOptions(options), to_info(info_mode, info));
 }
 
 }  // namespace tilewright

@@ -73,8 +73,8 @@ tilewright_status tilewright_gemm_strided_batched(
     tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b, int64_t m,
     int64_t n, int64_t k, const void* alpha, const void* a, int64_t lda, int64_t stride_a, const void* b,
     int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
-    int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
-  return with_context(context, [&](Context& ctx) {
+    int64_t batch_count, const tilewright_options* given, tilewright_info_mode info_mode, int* info) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_negative("batch_count", batch_count);
     GemmProblem p;
     p.layout = Layout::strided;
@@ -91,9 +91,9 @@ tilewright_status tilewright_gemm_levels_batched(tilewright_context* context, ti
                                                  const int64_t* strides_a, const void* b, int64_t ldb,
                                                  const int64_t* strides_b, const void* beta, void* c,
                                                  int64_t ldc, const int64_t* strides_c, int level_count,
-                                                 const int64_t* counts, const tilewright_options* options,
+                                                 const int64_t* counts, const tilewright_options* given,
                                                  tilewright_info_mode info_mode, int* info) {
-  return with_context(context, [&](Context& ctx) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     const GemmProblem levels = to_levels(level_count, counts, strides_a, strides_b, strides_c);
     const CProduct x{op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
     const ArgumentNames& names = is_by_rows(options) ? level_names_by_rows : level_names;
@@ -103,8 +103,8 @@ tilewright_status tilewright_gemm_levels_batched(tilewright_context* context, ti
 
 tilewright_status tilewright_run_chain(tilewright_context* context, int64_t count,
                                        const tilewright_chain_pass* passes, int64_t pass_count,
-                                       const tilewright_chain_options* options) {
-  return with_context(context, [&](Context&) {
+                                       const tilewright_chain_options* given) {
+  return with_options(context, given, [&](Context&, const tilewright_chain_options* options) {
     refuse_negative("pass_count", pass_count);
     if (pass_count == 0) return;
     if (passes == nullptr) refuse("passes", "the array passes is null");
@@ -112,7 +112,8 @@ tilewright_status tilewright_run_chain(tilewright_context* context, int64_t coun
       if (passes[0].plan == nullptr) refuse("plan", "plan is null");
     });
     ChainOptions own;
-    if (options != nullptr) own = {options->threads, options->piece, options->stream};
+    if (options != nullptr)
+      own = {options->threads, options->piece, static_cast<CUstream_st*>(options->stream)};
     dispatch(passes[0].plan->plan.problem().dtype, [&]<class T>() {
       const auto all = to_passes<T>(passes, pass_count);
       run_chain(count, std::span<const ChainPass<T>>(all), own);

@@ -14,13 +14,14 @@ namespace {
 
 // One call; `p` says how A and B lie.
 tilewright_status reduce(tilewright_context* context, const char* function, int dtype, const CProduct& x,
-                         GemmProblem p, const tilewright_options* options) {
-  return with_context(context, [&](Context& ctx) {
+                         GemmProblem p, const tilewright_options* given) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_values_per_problem(options, function);
     refuse_negative("batch_count", p.batch_count);
     p.sums = Sums::batch_reduce;
+    if (p.layout == Layout::strided) p.stride_c = saturating_product(x.ldc, is_by_rows(options) ? x.m : x.n);
     const ProductCall call = to_call(dtype, x, p, options, names_of(options));
-    run_batch_reduce(ctx.impl(), call.problem, call.operands, CallOptions(options), call.names);
+    run_batch_reduce(Access::impl(ctx), call.problem, call.operands, CallOptions(options), call.names);
   });
 }
 
@@ -109,7 +110,6 @@ tilewright_status tilewright_gemm_strided_batch_reduce(tilewright_context* conte
   GemmProblem p;
   p.layout = Layout::strided;
   p.batch_count = batch_count, p.stride_a = stride_a, p.stride_b = stride_b;
-  p.stride_c = saturating_product(ldc, is_by_rows(options) ? m : n);
   return reduce(context, "tilewright_gemm_strided_batch_reduce", dtype,
                 {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, p, options);
 }
@@ -130,31 +130,32 @@ tilewright_status tilewright_gemm_pointer_batch_reduce(tilewright_context* conte
 
 tilewright_status tilewright_gemm_stack(tilewright_context* context, tilewright_dtype dtype,
                                         const tilewright_stack* stacks, int64_t stack_count, const void* beta,
-                                        const tilewright_options* options) {
-  return with_context(context, [&](Context& ctx) {
+                                        const tilewright_options* given) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     check_stacks(stacks, stack_count, options, "tilewright_gemm_stack");
     (void)to_dtype(dtype);
     if (beta == nullptr) refuse("beta", "beta is null");
     const auto location = location_of(options);
     const Stacks all = to_stacks(stacks, stack_count, dtype, beta, location, options);
     const auto run = location == Location::device ? run_device_stacks : run_stacks;
-    run(ctx.impl(), all.lists, beta, CallOptions(options));
+    run(Access::impl(ctx), all.lists, beta, CallOptions(options));
   });
 }
 
 tilewright_status tilewright_stack_plan_create(tilewright_context* context, tilewright_dtype dtype,
                                                const tilewright_stack* stacks, int64_t stack_count,
-                                               tilewright_location lists, const tilewright_options* options,
+                                               tilewright_location lists, const tilewright_options* given,
                                                tilewright_stack_plan** plan) {
   if (plan != nullptr) *plan = nullptr;
-  return with_context(context, [&](Context& ctx) {
+  return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     if (plan == nullptr) refuse("plan", "plan is null");
     check_stacks(stacks, stack_count, options, "tilewright_stack_plan_create");
     const auto where = to_enum<Location>("lists", lists, TILEWRIGHT_DEVICE);
     dispatch(to_dtype(dtype), [&]<class T>() {
       const T beta(2);  // of which the plan knows only at its runs
       const Stacks all = to_stacks(stacks, stack_count, dtype, &beta, where, options);
-      StackPlan made(make_stack_plan(ctx.impl(), all.lists, where, CallOptions(options)));
+      auto made =
+          Access::make<StackPlan>(make_stack_plan(Access::impl(ctx), all.lists, where, CallOptions(options)));
       std::string explanation = made.explain();
       *plan = new tilewright_stack_plan{std::move(made), dtype_of<T>, std::move(explanation), {}};
     });
@@ -167,7 +168,9 @@ tilewright_status tilewright_stack_plan_run(const tilewright_stack_plan* plan, c
                                             void* stream) {
   if (plan == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
   return guarded(plan->errors, [&] {
-    dispatch(plan->dtype, [&]<class T>() { plan->plan.run<T>(value_of<T>("beta", beta), stream); });
+    dispatch(plan->dtype, [&]<class T>() {
+      plan->plan.run<T>(value_of<T>("beta", beta), static_cast<CUstream_st*>(stream));
+    });
   });
 }
 

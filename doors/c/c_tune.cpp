@@ -1,15 +1,15 @@
 // The C interface of the tuner's library.
 #include "c_handles.hpp"
+#include "sized.hpp"
 #include "tilewright/tilewright_tune.h"
 #include "tilewright/tune.hpp"
 
 namespace {
 
 tilewright::TuneSearch search_of(const tilewright_tune_options& o) {
-  tilewright::TuneSearch search;
+  tilewright::TuneSearch search = tilewright::tune_search(o.objective == nullptr ? "time" : o.objective,
+                                                          o.strategy == nullptr ? "exhaustive" : o.strategy);
   if (o.budget_s != 0) search.budget_s = o.budget_s;
-  if (o.objective != nullptr) search.objective = o.objective;
-  if (o.strategy != nullptr) search.strategy = o.strategy;
   if (o.log != nullptr) search.log = o.log;
   search.device = o.device;
   search.resume = o.resume != 0;
@@ -28,7 +28,7 @@ tilewright_tuned tuned_of(const tilewright::Tuned& t) {
 }  // namespace
 
 extern "C" tilewright_status tilewright_tune(tilewright_context* context, const char* const* problems,
-                                             int64_t count, const tilewright_tune_options* options,
+                                             int64_t count, const tilewright_tune_options* given,
                                              tilewright_tuned* tuned, int64_t* found) {
   if (found != nullptr) *found = 0;
   return tilewright::with_context(context, [&](tilewright::Context& inner) {
@@ -40,8 +40,9 @@ extern "C" tilewright_status tilewright_tune(tilewright_context* context, const 
         tilewright::refuse("problems", "problems[" + std::to_string(i) + "] is null");
       asked.push_back(tilewright::parse_problem(problems[i]));
     }
-    const auto results =
-        tilewright::tune(inner, asked, search_of(options ? *options : tilewright_tune_options{}));
+    const tilewright::Sized<tilewright_tune_options> options("options", given);
+    const tilewright_tune_options none{};
+    const auto results = tilewright::tune(inner, asked, search_of(given == nullptr ? none : *options));
     for (std::size_t i = 0; i < results.size() && tuned != nullptr; ++i) tuned[i] = tuned_of(results[i]);
     if (found != nullptr) *found = static_cast<int64_t>(results.size());
   });

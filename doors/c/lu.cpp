@@ -6,11 +6,14 @@
 
 #include "c_handles.hpp"
 #include "core/dispatch.hpp"
+#include "lu/calls.hpp"
 #include "lu_options.hpp"
+#include "sized.hpp"
 
 namespace tilewright {
 
-LuOptions to_lu_options(const tilewright_lu_options* options) {
+LuOptions to_lu_options(const tilewright_lu_options* given) {
+  const Sized<tilewright_lu_options> options("options", given);
   LuOptions result;
   if (options == nullptr) return result;
   result.target = to_enum<Target>("target", options->target, TILEWRIGHT_TARGET_HYBRID);

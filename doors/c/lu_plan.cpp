@@ -46,6 +46,15 @@ tilewright_status run(const tilewright_lu_plan* handle, const char* what, Use&& 
   });
 }
 
+// C callers have asked the plan how long it has to be.
+template <class Plan>
+std::span<std::byte> room_of(const Plan& plan, void* workspace) {
+  if (workspace == nullptr) return {};
+  return {static_cast<std::byte*>(workspace), std::size_t(plan.workspace_bytes())};
+}
+
+CUstream_st* queue(void* stream) { return static_cast<CUstream_st*>(stream); }
+
 }  // namespace
 }  // namespace tilewright
 
@@ -105,14 +114,15 @@ const char* tilewright_lu_plan_explain(const tilewright_lu_plan* plan) {
 tilewright_status tilewright_lu_plan_factor(const tilewright_lu_plan* plan, void* a, int64_t* pivots,
                                             int64_t* info, void* workspace, void* stream) {
   return run<LuPlan>(plan, "a factorization", [&]<class T>(const LuPlan& lu, T) {
-    lu.factor(static_cast<T*>(a), pivots, info, workspace, stream);
+    lu.factor(static_cast<T*>(a), pivots, info, room_of(lu, workspace), queue(stream));
   });
 }
 
 tilewright_status tilewright_lu_plan_solve(const tilewright_lu_plan* plan, const void* lu,
                                            const int64_t* pivots, void* b, void* workspace, void* stream) {
   return run<LuSolvePlan>(plan, "a system", [&]<class T>(const LuSolvePlan& system, T) {
-    system.solve(static_cast<const T*>(lu), pivots, static_cast<T*>(b), workspace, stream);
+    system.solve(static_cast<const T*>(lu), pivots, static_cast<T*>(b), room_of(system, workspace),
+                 queue(stream));
   });
 }
 
@@ -120,7 +130,8 @@ tilewright_status tilewright_lu_plan_invert(const tilewright_lu_plan* plan, cons
                                             const int64_t* pivots, void* inverse, void* workspace,
                                             void* stream) {
   return run<LuInversePlan>(plan, "an inverse", [&]<class T>(const LuInversePlan& one, T) {
-    one.invert(static_cast<const T*>(lu), pivots, static_cast<T*>(inverse), workspace, stream);
+    one.invert(static_cast<const T*>(lu), pivots, static_cast<T*>(inverse), room_of(one, workspace),
+               queue(stream));
   });
 }
 
@@ -129,7 +140,7 @@ tilewright_status tilewright_lu_plan_refine(const tilewright_lu_plan* plan, cons
                                             double* backward_errors, void* workspace, void* stream) {
   return run<LuRefinePlan>(plan, "a refinement", [&]<class T>(const LuRefinePlan& one, T) {
     one.refine(static_cast<const T*>(a), static_cast<const T*>(lu), pivots, static_cast<const T*>(b),
-               static_cast<T*>(x), backward_errors, workspace, stream);
+               static_cast<T*>(x), backward_errors, room_of(one, workspace), queue(stream));
   });
 }
 

@@ -39,7 +39,7 @@ template <class Plain, class Blocks>
 void queue(Context& context, bool interleaves, DType dtype, const Plain& plain, const Blocks& blocks,
            const GemmOptions& options) {
   const int elements = elements_of(plain.rows, plain.cols);
-  const auto machine = context.impl().gpus->open(options.device);
+  const auto machine = Access::impl(context).gpus->open(options.queue.device);
   if (elements == 0 || plain.count == 0) return;
   const Gpu::Current current(machine->gpu());
   GpuLayoutOperands o;
@@ -48,12 +48,12 @@ void queue(Context& context, bool interleaves, DType dtype, const Plain& plain, 
   o.count = plain.count;
   o.ld = plain.ld, o.interleaved_ld = blocks.ld, o.block = blocks.block;
   o.rows = static_cast<int>(plain.rows), o.columns = static_cast<int>(plain.cols);
-  machine->layout(dtype, interleaves, elements, !context.impl().no_jit)
-      ->launch(o, static_cast<CUstream_st*>(options.stream));
+  machine->layout(dtype, interleaves, elements, !Access::impl(context).no_jit)
+      ->launch(o, options.queue.stream);
 }
 
 void prepare_kernels(Context& context, DType dtype, int elements, const GemmOptions& options) {
-  const auto machine = context.impl().gpus->open(options.device);
+  const auto machine = Access::impl(context).gpus->open(options.queue.device);
   const Gpu::Current current(machine->gpu());
   for (const bool interleaves : {true, false}) machine->layout(dtype, interleaves, elements, true);
 }
@@ -74,7 +74,7 @@ void prepare_kernels(Context&, DType, int, const GemmOptions&) { refuse_device()
 template <class Plain, class Blocks>
 void interleave_views(Context& context, DType dtype, const Plain& from, const Blocks& to,
                       const GemmOptions& options) {
-  check_call_options(context.impl(), options, Location::device);
+  check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_plain("from", from, layout_check::Access::read);
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);
@@ -84,7 +84,7 @@ void interleave_views(Context& context, DType dtype, const Plain& from, const Bl
 template <class Plain, class Blocks>
 void deinterleave_views(Context& context, DType dtype, const Blocks& from, const Plain& to,
                         const GemmOptions& options) {
-  check_call_options(context.impl(), options, Location::device);
+  check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_interleaved("from", from);
   layout_check::check_plain("to", to, layout_check::Access::write);
   layout_check::check_pair(from, to);
@@ -116,7 +116,7 @@ void deinterleave(Context& context, InterleavedBatch<const std::type_identity_t<
 
 void prepare_layout(Context& context, DType dtype, std::int64_t rows, std::int64_t cols,
                     const GemmOptions& options) {
-  check_call_options(context.impl(), options, Location::device);
+  check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_number("matrices", "rows", rows, 0);
   layout_check::check_number("matrices", "cols", cols, 0);
   prepare_kernels(context, dtype, elements_of(rows, cols), options);

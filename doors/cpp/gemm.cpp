@@ -137,7 +137,7 @@ void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T, L>& alph
   o.beta = beta.values == nullptr ? &beta.value : beta.values;
   o.alpha_stride = alpha.values != nullptr, o.beta_stride = beta.values != nullptr;
   call.fault = view_fault(call.problem, a, b);
-  run_call(context.impl(), call, options, info);
+  run_call(Access::impl(context), call, options, info);
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ template <class T>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T>>& a,
           const Same<MatrixView<const T>>& b, Same<T> beta, const MatrixView<T>& c,
           const GemmOptions& options) {
-  if (run_single<T>(context.impl(), op_a, op_b, alpha, a, b, beta, c, options)) return;
+  if (run_single<T>(Access::impl(context), op_a, op_b, alpha, a, b, beta, c, options)) return;
   run_fixed(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 template <class T, Location L>
@@ -178,25 +178,25 @@ TILEWRIGHT_BATCHED(InterleavedBatch)
 template <class T>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
                   BatchInfo info) {
-  run_groups<T>(context.impl(), groups, options, info);
+  run_groups<T>(Access::impl(context), groups, options, info);
 }
 
 template <class T>
 void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
                    BatchInfo info) {
-  run_items<T>(context.impl(), items, options, info);
+  run_items<T>(Access::impl(context), items, options, info);
 }
 
 template <class T, Location L>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T, L>> groups, const GemmOptions& options,
                   BatchInfo info) {
-  run_device_groups<T>(context.impl(), groups, options, info);
+  run_device_groups<T>(Access::impl(context), groups, options, info);
 }
 
-template <class T, Location L>
-void gemm_variable(Context& context, const VariableBatch<T, L>& batch, const GemmOptions& options,
+template <class T>
+void gemm_variable(Context& context, const VariableBatch<T>& batch, const GemmOptions& options,
                    BatchInfo info) {
-  run_device_variable<T>(context.impl(), batch, options, info);
+  run_device_variable<T>(Access::impl(context), batch, options, info);
 }
 
 #define TILEWRIGHT_INSTANTIATE_AT(T, L)                                                                     \

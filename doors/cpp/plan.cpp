@@ -28,7 +28,7 @@ void check_operands(const GemmProblem& p, DType dtype, bool pointers, const void
 
 template <class T>
 void run_plan(const GemmPlan::Impl& plan, bool pointers, const BatchScalar<T>& alpha, const void* a,
-              const void* b, const BatchScalar<T>& beta, void* c, void* stream) {
+              const void* b, const BatchScalar<T>& beta, void* c, CUstream_st* stream) {
   const bool right_kind =
       plan.problem.dtype == dtype_of<T> && (plan.problem.layout == Layout::pointer) == pointers;
   if (right_kind && stream == nullptr && a != nullptr && b != nullptr && c != nullptr &&
@@ -44,21 +44,21 @@ void run_plan(const GemmPlan::Impl& plan, bool pointers, const BatchScalar<T>& a
 
 template <class T>
 void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c,
-                   void* stream) const {
+                   CUstream_st* stream) const {
   run_plan<T>(*impl_, false, alpha, a, b, beta, c, stream);
 }
 
 template <class T>
 void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const* b,
-                   BatchScalar<Same<T>> beta, T* const* c, void* stream) const {
+                   BatchScalar<Same<T>> beta, T* const* c, CUstream_st* stream) const {
   run_plan<T>(*impl_, true, alpha, a, b, beta, const_cast<T**>(c), stream);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
-  template void GemmPlan::run(BatchScalar<Same<T>>, const T*, const T*, BatchScalar<Same<T>>, T*, void*)    \
-      const;                                                                                                \
+  template void GemmPlan::run(BatchScalar<Same<T>>, const T*, const T*, BatchScalar<Same<T>>, T*,           \
+                              CUstream_st*) const;                                                          \
   template void GemmPlan::run(BatchScalar<Same<T>>, const T* const*, const T* const*, BatchScalar<Same<T>>, \
-                              T* const*, void*) const;
+                              T* const*, CUstream_st*) const;
 
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)

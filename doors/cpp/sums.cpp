@@ -58,7 +58,7 @@ void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, 
   Operands o;
   o.a = a.data, o.b = b.data, o.c = c.data;
   o.alpha = &alpha, o.beta = &beta;
-  run_batch_reduce(context.impl(), p, o, options, argument_names_of_views);
+  run_batch_reduce(Access::impl(context), p, o, options, argument_names_of_views);
 }
 
 template <class T, Location L>
@@ -110,7 +110,7 @@ void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<P
 template <class T>
 void gemm_stack(Context& context, std::span<const GemmStack<T>> stacks, Same<T> beta,
                 const GemmOptions& options) {
-  run_stacks(context.impl(), lists_of(stacks, beta), &beta, options);
+  run_stacks(Access::impl(context), lists_of(stacks, beta), &beta, options);
 }
 
 template <class T, Location L>
@@ -131,20 +131,21 @@ template <class T, Location L>
 void gemm_stack(Context& context, std::span<const GemmStack<T, L>> stacks, Same<T> beta,
                 const GemmOptions& options) {
   if constexpr (L == Location::host)
-    run_stacks(context.impl(), lists_of(stacks, beta), &beta, options);
+    run_stacks(Access::impl(context), lists_of(stacks, beta), &beta, options);
   else
-    run_device_stacks(context.impl(), lists_of(stacks, beta), &beta, options);
+    run_device_stacks(Access::impl(context), lists_of(stacks, beta), &beta, options);
 }
 
 template <class T>
 StackPlan plan_stacks(Context& context, std::span<const GemmStack<T, Location::device>> stacks,
                       Location lists, const GemmOptions& options) {
   // Of beta the plan knows only at its runs.
-  return StackPlan(make_stack_plan(context.impl(), lists_of(stacks, T(2)), lists, options));
+  return Access::make<StackPlan>(
+      make_stack_plan(Access::impl(context), lists_of(stacks, T(2)), lists, options));
 }
 
 template <class T>
-void StackPlan::run(Same<T> beta, void* stream) const {
+void StackPlan::run(Same<T> beta, CUstream_st* stream) const {
   impl_->run(dtype_of<T>, &beta, stream);
 }
 
@@ -168,7 +169,7 @@ std::string StackPlan::explain() const { return impl_->explanation; }
   TILEWRIGHT_INSTANTIATE_AT(T, Location::device)                                                            \
   template StackPlan plan_stacks(Context&, std::span<const GemmStack<T, Location::device>>, Location,       \
                                  const GemmOptions&);                                                       \
-  template void StackPlan::run<T>(Same<T>, void*) const;
+  template void StackPlan::run<T>(Same<T>, CUstream_st*) const;
 
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)

@@ -144,10 +144,11 @@ bool run(Library& library, const Operands& x, const Arguments& arguments, void* 
       [&] {
         const bool fresh = made && !device && bytes_of(x.c) >= fresh_bytes;
         if (!device && !fresh && arguments.threads == 0)
-          return run_product(product, library.context(), usual_options());
+          return run_product(product, library.context(), default_options());
         GemmOptions options;
         if (fresh) options.residency = Residency::l2;
-        options.device = x.c.device, options.stream = stream, options.threads = arguments.threads;
+        options.queue.device = x.c.device, options.queue.stream = static_cast<CUstream_st*>(stream),
+        options.threads = arguments.threads;
         run_product(product, library.context(), options);
       });
   return true;

@@ -44,12 +44,13 @@ StridedBatch<T, L> strided(const View& x) {
   const bool empty = x.shape[0] == 0 || x.shape[1] == 0 || x.shape[2] == 0;  // strides then have no meaning
   const std::int64_t ld = x.shape[1] > 1 && !empty ? x.strides[1] : ld_of(x.shape[2]);
   const std::int64_t stride = x.shape[0] > 1 && !empty ? x.strides[0] : 0;
-  return {reinterpret_cast<T*>(x.data), x.shape[2], x.shape[1], ld, stride, x.shape[0]};
+  return {{reinterpret_cast<T*>(x.data), x.shape[2], x.shape[1], ld}, stride, x.shape[0]};
 }
 
 GemmOptions place(const View& x, int threads, std::uint64_t stream) {
   GemmOptions options;
-  options.device = x.device, options.stream = reinterpret_cast<void*>(stream), options.threads = threads;
+  options.queue.device = x.device, options.queue.stream = reinterpret_cast<CUstream_st*>(stream),
+  options.threads = threads;
   return options;
 }
 
@@ -88,8 +89,8 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
   check_room("out", c, {m, n, block, count});
   if (a.dtype != c.dtype || b.dtype != c.dtype)
     throw Error(ErrorCode::invalid_argument, "dtype", "a, b and c are not of one type");
-  GemmOptions options = given != nullptr ? *given : usual_options();
-  options.device = c.device, options.stream = reinterpret_cast<void*>(stream);
+  GemmOptions options = given != nullptr ? *given : default_options();
+  options.queue.device = c.device, options.queue.stream = reinterpret_cast<CUstream_st*>(stream);
   const Unlocked unlocked(true);
   const auto run = [&]<class T, Location L>() {
     using Value = BatchScalar<T, L>;

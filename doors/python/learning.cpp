@@ -19,8 +19,8 @@ namespace tilewright::python {
 namespace {
 
 GemmOptions on_device(const GemmOptions* options, int device) {
-  GemmOptions own = options != nullptr ? *options : usual_options();
-  own.device = device;
+  GemmOptions own = options != nullptr ? *options : default_options();
+  own.queue.device = device;
   return own;
 }
 
@@ -108,7 +108,7 @@ void bind_learning(nb::module_& module, Library& library) {
   module.def("end_record",
              [&library](const std::shared_ptr<Record>& record) { library.recorder().end(record); });
   module.def(
-      "forget_plans", [&library] { library.context().forget_plans(); },
+      "clear_plan_cache", [&library] { library.context().clear_plan_cache(); },
       "After wisdom has changed: plans are made anew.");
   module.def("cpu", [&library] { return library.context().cpu(); });
   module.def("wisdom_file", [&library] { return library.context().wisdom(); });

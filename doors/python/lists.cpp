@@ -100,7 +100,7 @@ std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list
   const Unlocked unlocked(true);
   const auto begin = std::chrono::steady_clock::now();
   with_type(first.dtype, [&]<class T>(T) {
-    run_entries<T>(library.context(), entries, factors, options != nullptr ? *options : usual_options());
+    run_entries<T>(library.context(), entries, factors, options != nullptr ? *options : default_options());
   });
   if (library.recorder().active()) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

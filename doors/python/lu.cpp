@@ -60,12 +60,17 @@ nb::dict row_of(const LuReport& report) {
   return row;
 }
 
+std::span<const std::int64_t> pivots_of(const Columns& lu, std::uint64_t address) {
+  return {reinterpret_cast<const std::int64_t*>(address), std::size_t(lu.cols)};
+}
+
 LuReport factor(Library& library, const Columns& a, std::uint64_t pivots, const LuOptions& options) {
   LuReport report;
   const Unlocked unlocked(true);
   with_type(a.view.dtype, [&]<class T>(T) {
-    report = lu_factor<T>(library.context(), a.rows, a.cols, at<T>(a), a.ld,
-                          reinterpret_cast<std::int64_t*>(pivots), options);
+    report = lu_factor<T>(library.context(), {at<T>(a), a.rows, a.cols, a.ld},
+                          {reinterpret_cast<std::int64_t*>(pivots), std::size_t(std::min(a.rows, a.cols))},
+                          options);
   });
   return report;
 }
@@ -74,8 +79,8 @@ void solve(Library& library, Op op, const Columns& lu, std::uint64_t pivots, con
            const LuOptions& options) {
   const Unlocked unlocked(true);
   with_type(lu.view.dtype, [&]<class T>(T) {
-    lu_solve<T>(library.context(), op, lu.cols, b.cols, at<T>(lu), lu.ld,
-                reinterpret_cast<const std::int64_t*>(pivots), at<T>(b), b.ld, options);
+    lu_solve<T>(library.context(), op, {at<T>(lu), lu.cols, lu.cols, lu.ld}, pivots_of(lu, pivots),
+                {at<T>(b), lu.cols, b.cols, b.ld}, options);
   });
 }
 
@@ -83,14 +88,21 @@ LuReport invert(Library& library, const Columns& lu, std::uint64_t pivots, const
   LuReport report;
   const Unlocked unlocked(true);
   with_type(lu.view.dtype, [&]<class T>(T) {
-    report = lu_inverse<T>(library.context(), lu.cols, at<T>(lu), lu.ld,
-                           reinterpret_cast<const std::int64_t*>(pivots), options);
+    report = lu_inverse<T>(library.context(), {at<T>(lu), lu.cols, lu.cols, lu.ld}, pivots_of(lu, pivots),
+                           options);
   });
   return report;
 }
 
 LuProblem problem_of(const std::string& dtype, std::int64_t m, std::int64_t n, std::int64_t lda) {
   return {parse_dtype(dtype), m, n, lda, Location::device};
+}
+
+// The caller has asked the plan for the size of its workspace.
+template <class Plan>
+std::span<std::byte> room_of(const Plan& plan, std::uint64_t workspace) {
+  if (workspace == 0) return {};
+  return {reinterpret_cast<std::byte*>(workspace), std::size_t(plan.workspace_bytes())};
 }
 
 // Binds plans of matrices on a GPU, and their runs with addresses of device memory.
@@ -103,8 +115,8 @@ void bind_plans(nb::module_& module, Library& library) {
         const Unlocked unlocked(true);
         with_type(plan.problem().dtype, [&]<class T>(T) {
           plan.factor(reinterpret_cast<T*>(a), reinterpret_cast<std::int64_t*>(pivots),
-                      reinterpret_cast<std::int64_t*>(info), reinterpret_cast<void*>(workspace),
-                      reinterpret_cast<void*>(stream));
+                      reinterpret_cast<std::int64_t*>(info), room_of(plan, workspace),
+                      reinterpret_cast<CUstream_st*>(stream));
         });
       });
   module.def("plan_lu", [&library](const std::string& dtype, std::int64_t m, std::int64_t n, std::int64_t lda,
@@ -119,8 +131,8 @@ void bind_plans(nb::module_& module, Library& library) {
         const Unlocked unlocked(true);
         with_type(parse_dtype(dtype), [&]<class T>(T) {
           plan.solve(reinterpret_cast<const T*>(lu), reinterpret_cast<const std::int64_t*>(pivots),
-                     reinterpret_cast<T*>(b), reinterpret_cast<void*>(workspace),
-                     reinterpret_cast<void*>(stream));
+                     reinterpret_cast<T*>(b), room_of(plan, workspace),
+                     reinterpret_cast<CUstream_st*>(stream));
         });
       });
   module.def("plan_lu_solve",

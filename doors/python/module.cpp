@@ -29,9 +29,9 @@ namespace {
 
 // Returns the options of one call, including the location of its operands.
 GemmOptions with_place(const GemmOptions* options, const View& c, std::uint64_t stream) {
-  GemmOptions own = options != nullptr ? *options : usual_options();
-  own.device = c.device;
-  own.stream = reinterpret_cast<void*>(stream);
+  GemmOptions own = options != nullptr ? *options : default_options();
+  own.queue.device = c.device;
+  own.queue.stream = reinterpret_cast<CUstream_st*>(stream);
   return own;
 }
 

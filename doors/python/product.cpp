@@ -21,8 +21,9 @@ class Call {
     for (std::size_t i = 0; i < std::min(levels.size(), most_batch_levels); ++i)
       of[i] = levels[levels.size() - 1 - i];
     const auto as = [&]<class U>(const MatrixView<U, L>& x, std::int64_t Product::Level::*stride) {
-      return StridedBatch<U, L>{x.data,      x.rows,      x.cols,        x.ld,        of[0].*stride,
-                                of[0].count, of[1].count, of[1].*stride, of[2].count, of[2].*stride};
+      return StridedBatch<U, L>{{x.data, x.rows, x.cols, x.ld}, of[0].*stride, of[0].count}
+          .repeat(of[1].*stride, of[1].count)
+          .repeat(of[2].*stride, of[2].count);
     };
     using Value = BatchScalar<T, L>;
     gemm_batched(context_, product_.a().op, product_.b().op, Value(alpha_), as(a(at_a), &Product::Level::a),
@@ -33,7 +34,7 @@ class Call {
   void sum(const GemmProblem& p) const requires(L == Location::host) {
     if (p.layout == Layout::strided) {
       const auto batch_of = [&](const MatrixView<const T>& x, std::int64_t stride) {
-        return StridedBatch<const T>{x.data, x.rows, x.cols, x.ld, stride, p.batch_count};
+        return StridedBatch<const T>{{x.data, x.rows, x.cols, x.ld}, stride, p.batch_count};
       };
       return gemm_batch_reduce(context_, p.op_a, p.op_b, alpha_, batch_of(a(0), p.stride_a),
                                batch_of(b(0), p.stride_b), beta_, c(0), options_);

@@ -98,7 +98,7 @@ unsigned stack(Library& library, const Blocks& a, const Blocks& b, const Blocks&
     with_type(c.first.dtype, [&]<class T>(T) {
       const auto made = stack_of<T>(block.problem(), left, right, c, offsets, factors.alpha);
       gemm_stack<T>(library.context(), std::span(&made, 1), scalar<T>(factors.beta),
-                    options != nullptr ? *options : usual_options());
+                    options != nullptr ? *options : default_options());
     });
   };
   recorded(

@@ -69,8 +69,8 @@ nb::list tune_problems(nb::capsule context, const std::vector<std::string>& text
   std::vector<GemmProblem> problems;
   for (const std::string& text : texts) problems.push_back(parse_problem(text));
   Progress progress(std::move(callback));
-  TuneSearch search;
-  search.budget_s = budget_s, search.objective = objective, search.strategy = strategy;
+  TuneSearch search = tune_search(objective, strategy);
+  search.budget_s = budget_s;
   search.device = device, search.log = log, search.resume = resume;
   search.progress = [&progress](const TuneProgress& at) { return progress(at); };
   std::vector<Tuned> found;

@@ -68,7 +68,7 @@ inline void libxsmm_dispatch_and_call(const Product&) {}
 
 // Calls without options, as most calls are: constructing options takes as long as a small product.
 inline void tilewright_gemm(Context& context, const Product& p,
-                            const GemmOptions& options = usual_options()) {
+                            const GemmOptions& options = default_options()) {
   gemm<double>(context, Op::none, Op::none, 1.0, {p.a, p.m, p.k, p.lda}, {p.b, p.k, p.n, p.ldb}, 1.0,
                {p.c, p.m, p.n, p.ldc}, options);
 }

@@ -140,9 +140,9 @@ void fresh_counts(const Cblas& cblas) {
     turns.add("tilewright gemm_batched", [&] {
       for (const auto& [p, batch] : batches)
         gemm_batched<double>(context, Op::none, Op::none, 1.0,
-                             StridedBatch<const double>{p.a, p.m, p.k, p.lda, p.m * p.k, batch},
-                             StridedBatch<const double>{p.b, p.k, p.n, p.ldb, p.k * p.n, batch}, 1.0,
-                             StridedBatch<double>{p.c, p.m, p.n, p.ldc, p.m * p.n, batch}, one_thread());
+                             StridedBatch<const double>{{p.a, p.m, p.k, p.lda}, p.m * p.k, batch},
+                             StridedBatch<const double>{{p.b, p.k, p.n, p.ldb}, p.k * p.n, batch}, 1.0,
+                             StridedBatch<double>{{p.c, p.m, p.n, p.ldc}, p.m * p.n, batch}, one_thread());
     });
     if (cblas) turns.add("openblas", [&] { each(cblas); });
     if (has_libxsmm) turns.add("libxsmm dispatch", [&] { each(libxsmm_dispatch_and_call); });
@@ -161,9 +161,9 @@ void never_seen() {
   Context context(quiet());
   const auto call = [&](int batch, int lda, int ldb, int ldc, int stride) {
     gemm_batched<double>(context, Op::none, Op::none, 1.0,
-                         StridedBatch<const double>{a, n, n, lda, stride, batch},
-                         StridedBatch<const double>{b, n, n, ldb, stride, batch}, 1.0,
-                         StridedBatch<double>{c, n, n, ldc, stride, batch}, one_thread());
+                         StridedBatch<const double>{{a, n, n, lda}, stride, batch},
+                         StridedBatch<const double>{{b, n, n, ldb}, stride, batch}, 1.0,
+                         StridedBatch<double>{{c, n, n, ldc}, stride, batch}, one_thread());
   };
   constexpr int wide = 13 * n;
   for (int i = 0; i < 20000; ++i) call(known, n, n, n, n * n), call(known, n, n, n, wide);

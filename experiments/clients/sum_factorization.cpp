@@ -155,16 +155,18 @@ class Ours {
 
   template <class T>
   static StridedBatch<T> slices(T* data) {
-    return {data, N, N, N, N * N, N * elements};
+    return {{data, N, N, N}, N * N, N * elements};
   }
-  static StridedBatch<const double> matrices(const double* data) { return {data, N, N, N, 0, N * elements}; }
+  static StridedBatch<const double> matrices(const double* data) {
+    return {{data, N, N, N}, 0, N * elements};
+  }
   template <class T>
   static StridedBatch<T> rows(T* data) {
-    return {data, N, N * N, N, values, elements};
+    return {{data, N, N * N, N}, values, elements};
   }
   template <class T>
   static StridedBatch<T> columns(T* data) {
-    return {data, N * N, N, N * N, values, elements};
+    return {{data, N * N, N, N * N}, values, elements};
   }
   void call(const StridedBatch<const double>& a, const StridedBatch<const double>& b,
             const StridedBatch<double>& c) {

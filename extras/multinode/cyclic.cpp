@@ -242,7 +242,7 @@ struct Member {
 
 Member member_of(Context& context, const LuShape& shape, std::int64_t own_columns, const LuOptions& options) {
   Member member;
-  HybridNode& hybrid = *context.impl().hybrid;
+  HybridNode& hybrid = *Access::impl(context).hybrid;
   if (std::string why_none; hybrid.gpus(&why_none).empty()) {
     member.reason = "there is no GPU: " + why_none;
     return member;
@@ -251,7 +251,7 @@ Member member_of(Context& context, const LuShape& shape, std::int64_t own_column
   const HybridModels models = largest_update_models({context, part, options});
   const int position = models.request.gpus.front();
   member.pace = {models.node->gpus[std::size_t(position)].gemm[std::size_t(shape.dtype)]};
-  member.tools = LuMachines::of(context.impl()).tools(hybrid.gpus()[std::size_t(position)].ordinal);
+  member.tools = LuMachines::of(Access::impl(context)).tools(hybrid.gpus()[std::size_t(position)].ordinal);
   // Compiles the kernels, or throws an error for sizes that no kernel supports.
   const LuEngine engine(member.tools, shape, member.pace);
   const std::int64_t free = hybrid.open(std::span(&position, 1)), cap = models.request.memory_bytes,

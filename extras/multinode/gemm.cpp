@@ -256,7 +256,7 @@ std::int64_t DistributedGemm::col() const noexcept { return impl_->place.col; }
 int DistributedGemm::device() const noexcept { return impl_->gpu.device(); }
 std::string DistributedGemm::library() const { return impl_->library.name(); }
 
-std::string why_no_distributed_gemm() {
+std::string distributed_gemm_status() {
   try {
     (void)CublasMp();
     return "";
@@ -279,7 +279,7 @@ template <class T>
 void DistributedGemm::gemm(Op op_a, Op op_b, std::type_identity_t<T> alpha,
                            const DistributedMatrix<const std::type_identity_t<T>>& a,
                            const DistributedMatrix<const std::type_identity_t<T>>& b,
-                           std::type_identity_t<T> beta, const DistributedMatrix<T>& c, void* stream) {
+                           std::type_identity_t<T> beta, const DistributedMatrix<T>& c, CUstream_st* stream) {
   impl_->run({dtype_of<T>, op_a, op_b, &alpha, &beta, distributed_operand("a", a),
               distributed_operand("b", b), distributed_operand("c", c)},
              static_cast<CUstream_st*>(stream));
@@ -288,7 +288,7 @@ void DistributedGemm::gemm(Op op_a, Op op_b, std::type_identity_t<T> alpha,
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
   template void DistributedGemm::gemm<T>(Op, Op, T, const DistributedMatrix<const T>&,                      \
                                          const DistributedMatrix<const T>&, T, const DistributedMatrix<T>&, \
-                                         void*);
+                                         CUstream_st*);
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

@@ -15,7 +15,7 @@ constexpr const char* reason = "this build has no GPU runtime";
 
 struct DistributedGemm::Impl {};
 
-std::string why_no_distributed_gemm() { return reason; }
+std::string distributed_gemm_status() { return reason; }
 DistributedGemm::DistributedGemm(void*, const ProcessGrid&) {
   throw Error(ErrorCode::unsupported, "cublasmp", reason);
 }
@@ -30,7 +30,7 @@ template <class T>
 void DistributedGemm::gemm(Op, Op, std::type_identity_t<T>,
                            const DistributedMatrix<const std::type_identity_t<T>>&,
                            const DistributedMatrix<const std::type_identity_t<T>>&, std::type_identity_t<T>,
-                           const DistributedMatrix<T>&, void*) {
+                           const DistributedMatrix<T>&, CUstream_st*) {
   std::abort();
 }
 
@@ -49,7 +49,7 @@ LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*
                                      std::int64_t*, const LuTeam&, const LuOptions&);                       \
   template void DistributedGemm::gemm<T>(Op, Op, T, const DistributedMatrix<const T>&,                      \
                                          const DistributedMatrix<const T>&, T, const DistributedMatrix<T>&, \
-                                         void*);
+                                         CUstream_st*);
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // Where the pages go. first_touch: to the node of the thread that multiplies them, if threads stay where they
 // are (OMP_PROC_BIND); interleave: round robin over the nodes; per_node: each node gets one contiguous run of
@@ -96,4 +97,5 @@ PinnedBlock allocate_pinned(std::int64_t bytes);
 // null address and for memory that is pinned already.
 PinnedBlock register_pinned(void* data, std::int64_t bytes);
 
+}  // namespace v0_2
 }  // namespace tilewright

@@ -8,9 +8,11 @@
 #include <span>
 #include <string>
 
-#include "tilewright/gemm.hpp"
+#include "tilewright/options.hpp"
+#include "tilewright/plan.hpp"
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // Room of the chain's own that takes the place of an operand: numbers count from 1. Every thread has its own,
 // of the size of a piece, so that what only passes of the chain read never goes to memory. A pass may read
@@ -48,10 +50,12 @@ struct ChainPass {
 };
 
 struct ChainOptions {
-  int threads = 0;         // 0: OpenMP's default; inside a parallel region always 1
-  std::int64_t piece = 0;  // elements in a piece; 0: as many as a core's caches suggest
-  void* stream = nullptr;  // of passes in device memory: where they are queued
+  int threads = 0;                // 0: OpenMP's default; inside a parallel region always 1
+  std::int64_t piece = 0;         // elements in a piece; 0: as many as a core's caches suggest
+  CUstream_st* stream = nullptr;  // of passes in device memory: where they are queued
 };
+
+}  // namespace v0_2
 
 // Runs the passes in order. Each batch consists of `count` elements, that is, its outermost level (of those
 // that cannot be joined) has a multiple of `count` parts, and element e is the e-th run of as many problems.

@@ -10,6 +10,7 @@
 #include "tilewright/problem.hpp"
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // What a Context asks of a tuner when a call with GemmOptions::tune_on_miss meets a problem of which wisdom
 // has no exact record.
@@ -58,16 +59,17 @@ class Context {
   // Plans are made once and found again, the 4096 that calls used lately and as many that prepare() made;
   // after wisdom has changed, this has them made anew. Plans in the hands of callers stay as they are. Not
   // while a CUDA graph is launched that captured a call on this Context.
-  void forget_plans();
+  void clear_plan_cache();
   // What tune-on-miss calls; install_tuner() of tilewright/tune.hpp sets it. Not while other threads use the
   // Context.
   void set_tuner(TuneHook tuner);
 
   struct Impl;
-  Impl& impl() const noexcept { return *impl_; }
 
  private:
+  friend struct Access;
   std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace v0_2
 }  // namespace tilewright

@@ -1,6 +1,6 @@
 // Conversions between batch layouts in device memory: from strided and pointer batches to (block-)interleaved
 // ones and back, as tilewright/layout.hpp has them for the host. The views say where the matrices lie on GPU
-// options.device; the array of a pointer batch lies there too. Of the options `device` and `stream` count.
+// options.queue.device; the array of a pointer batch lies there too. Of the options `queue` counts.
 //
 // A call is queued on the stream and returns before the work is done. Once its kernel is there, from
 // prepare_layout() or an earlier call, it neither waits nor allocates device memory and can be captured in a

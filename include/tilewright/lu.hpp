@@ -8,16 +8,20 @@
 // float, double, std::complex<float> or std::complex<double>.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tilewright/context.hpp"
 #include "tilewright/problem.hpp"
+#include "tilewright/strided.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // How the CPU's share of a trailing update is chosen where CPU and GPUs share it (Bernabe 2014, section 5):
 // by the models of the machine for the update's own shape, by those of the square product with as many
@@ -55,25 +59,6 @@ struct LuReport {
   bool redone = false;  // by the CPU after a GPU had failed
 };
 
-// LAPACK xGETRF. A is m x n with lda >= max(1, m) and is overwritten by L (below the diagonal; its own is 1)
-// and U. pivots receives min(m, n) values: row i was swapped with row pivots[i - 1], both counted from 1.
-template <class T>
-LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
-                   std::int64_t* pivots, const LuOptions& options = {});
-
-// LAPACK xGETRS. Solves op(A) X = B with the factors and pivots of lu_factor; B is n x nrhs, ldb >= max(1,
-// n), and is overwritten by X. A zero on U's diagonal gives infinities and NaN, as in LAPACK. B must not lie
-// in A: at the same address it is refused.
-template <class T>
-void lu_solve(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda,
-              const std::int64_t* pivots, T* b, std::int64_t ldb, const LuOptions& options = {});
-
-// LAPACK xGETRI. Overwrites the n x n factors by the inverse of A. Where U(i, i) is exactly zero, info is the
-// first such i and nothing is written.
-template <class T>
-LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, const std::int64_t* pivots,
-                    const LuOptions& options = {});
-
 struct LuRefinement {
   // Of each column of X: max_i |r_i| / (|op(A)| |x| + |b|)_i, the smallest relative change of any element of
   // A or B that makes x an exact solution; and the steps that brought it there.
@@ -81,15 +66,6 @@ struct LuRefinement {
   std::vector<int> steps{};
   double backward_error = 0;  // the largest
 };
-
-// LAPACK xGERFS without its forward bound: improves X by at most five steps of iterative refinement. A is the
-// matrix before lu_factor, lu and pivots what became of it. A column's steps end when its backward error is
-// below the machine's, or is no longer halved. X must lie apart from A, lu and B: at the address of one of
-// them it is refused.
-template <class T>
-LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a,
-                       std::int64_t lda, const T* lu, std::int64_t ldlu, const std::int64_t* pivots,
-                       const T* b, std::int64_t ldb, T* x, std::int64_t ldx, const LuOptions& options = {});
 
 // LAPACK xGETRF of a matrix in the memory of one GPU: what runs it is decided and compiled once and used
 // again. Its candidates are `panels` (kernels of this library, products of cuBLAS) and `cusolver`, asked in
@@ -110,18 +86,16 @@ class LuPlan {
   // CUDA graph, and must outlive its launches. Throws Error(invalid_argument) naming what is null or of
   // another type.
   template <class T>
-  void factor(T* a, std::int64_t* pivots, std::int64_t* info, void* workspace, void* stream = nullptr) const;
+  void factor(T* a, std::int64_t* pivots, std::int64_t* info, std::span<std::byte> workspace,
+              CUstream_st* stream = nullptr) const;
 
   struct Impl;
-  explicit LuPlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend struct Access;
+  explicit LuPlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
-
-// Of options, device, nb and candidate count. Throws Error(unsupported) with every reason where nothing
-// serves, as where there is no GPU.
-LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
 // LAPACK xGETRS on a GPU: op(A) X = B with n x nrhs right-hand sides and the factors and pivots that a plan,
 // or cuSOLVER's 64-bit interface, has left there. Used as LuPlan.
@@ -130,18 +104,16 @@ class LuSolvePlan {
   std::int64_t workspace_bytes() const noexcept;
   // Overwrites B by X. A zero on U's diagonal gives infinities and NaN.
   template <class T>
-  void solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream = nullptr) const;
+  void solve(const T* lu, const std::int64_t* pivots, T* b, std::span<std::byte> workspace,
+             CUstream_st* stream = nullptr) const;
 
   struct Impl;
-  explicit LuSolvePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend struct Access;
+  explicit LuSolvePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
-
-// `factors` describes the n x n matrix that was factored.
-LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
-                          std::int64_t ldb, const LuOptions& options = {});
 
 // LAPACK xGETRI on a GPU, but beside the factors: the inverse is n x n with ldinv >= max(1, n). Used as
 // LuSolvePlan.
@@ -151,18 +123,16 @@ class LuInversePlan {
   // Writes the inverse, which must not overlap the factors. A zero on U's diagonal, which info of the
   // factorization tells, gives infinities and NaN.
   template <class T>
-  void invert(const T* lu, const std::int64_t* pivots, T* inverse, void* workspace,
-              void* stream = nullptr) const;
+  void invert(const T* lu, const std::int64_t* pivots, T* inverse, std::span<std::byte> workspace,
+              CUstream_st* stream = nullptr) const;
 
   struct Impl;
-  explicit LuInversePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend struct Access;
+  explicit LuInversePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
-
-LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::int64_t ldinv,
-                              const LuOptions& options = {});
 
 // LAPACK xGERFS without its forward bound, on a GPU: improves X by at most `steps` steps of iterative
 // refinement. A column's steps end when its backward error is below the machine's, or is no longer halved;
@@ -174,18 +144,104 @@ class LuRefinePlan {
   // backward_errors (nrhs values, as LuRefinement has them) receives those of the X that is left.
   template <class T>
   void refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x, double* backward_errors,
-              void* workspace, void* stream = nullptr) const;
+              std::span<std::byte> workspace, CUstream_st* stream = nullptr) const;
 
   struct Impl;
-  explicit LuRefinePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend struct Access;
+  explicit LuRefinePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
 
 struct LuRefineLayout {
   std::int64_t lda = 0, ldb = 0, ldx = 0;  // of A, B and X, at least max(1, n)
 };
+
+}  // namespace v0_2
+
+/// Factors A into L (below the diagonal; its own is 1) and U, which overwrite it.
+/// @par Shapes A is m x n; pivots has min(m, n) places: row i was swapped with row pivots[i - 1], both
+///   counted from 1.
+/// @par Memory The caller owns A and pivots, in host memory; nothing is kept.
+/// @par Threads Any number may call with one Context at once, on different matrices.
+/// @throws Error invalid_argument naming the argument and its value, unsupported where no candidate serves:
+///   before anything is written; device_lost where a GPU fails (LuOptions::on_device_failure).
+/// @see LAPACK xGETRF
+template <class T>
+LuReport lu_factor(Context& context, MatrixView<T> a, std::span<std::int64_t> pivots,
+                   const LuOptions& options = {});
+
+/// Solves op(A) X = B with the factors and pivots of lu_factor(); X overwrites B.
+/// @par Shapes a holds the n x n factors, pivots n numbers, b is n x nrhs. A zero on U's diagonal gives
+///   infinities and NaN.
+/// @par Memory As lu_factor(). B must not lie in A: at the same address it is refused. @par Threads Likewise;
+///   the factors are only read.
+/// @throws Error invalid_argument naming the argument and its value, before anything is written.
+/// @see LAPACK xGETRS
+template <class T>
+void lu_solve(Context& context, Op op, MatrixView<const Same<T>> a, std::span<const std::int64_t> pivots,
+              MatrixView<T> b, const LuOptions& options = {});
+
+/// Overwrites the factors of A by its inverse. Where U(i, i) is exactly zero, info is the first such i and
+/// nothing is written.
+/// @par Shapes a holds the n x n factors, pivots n numbers. @par Memory, @par Threads As lu_factor().
+/// @throws Error invalid_argument naming the argument and its value, before anything is written.
+/// @see LAPACK xGETRI
+template <class T>
+LuReport lu_inverse(Context& context, MatrixView<T> a, std::span<const std::int64_t> pivots,
+                    const LuOptions& options = {});
+
+/// Improves X by at most five steps of iterative refinement. A column's steps end when its backward error is
+/// below the machine's, or is no longer halved.
+/// nrhs.
+/// @par Shapes a is the n x n matrix before lu_factor(), lu and pivots what became of it; b and x are n x
+/// @par Memory, @par Threads As lu_factor(). X must lie apart from A, lu and B: at the address of one of them
+///   it is refused.
+/// @throws Error invalid_argument naming the argument and its value, before anything is written.
+/// @see LAPACK xGERFS, without its forward bound
+template <class T>
+LuRefinement lu_refine(Context& context, Op op, MatrixView<const Same<T>> a, MatrixView<const Same<T>> lu,
+                       std::span<const std::int64_t> pivots, MatrixView<const Same<T>> b, MatrixView<T> x,
+                       const LuOptions& options = {});
+
+// The same of views like std::mdspan, whose elements of a column must be neighbours: a matrix by rows is its
+// transpose, whose factors are others. Throws Error(invalid_argument) naming the view and its strides.
+template <StridedMatrix A>
+requires MdspanLike<A> LuReport lu_factor(Context& context, const A& a, std::span<std::int64_t> pivots,
+                                          const LuOptions& options = {}) {
+  return lu_factor<ElementOf<A>>(context, as_columns("a", a), pivots, options);
+}
+template <StridedMatrix A, StridedMatrix B>
+requires(MdspanLike<A> || MdspanLike<B>) void lu_solve(Context& context, Op op, const A& a,
+                                                       std::span<const std::int64_t> pivots, const B& b,
+                                                       const LuOptions& options = {}) {
+  lu_solve<ElementOf<B>>(context, op, as_columns("a", a), pivots, as_columns("b", b), options);
+}
+template <StridedMatrix A>
+requires MdspanLike<A> LuReport lu_inverse(Context& context, const A& a, std::span<const std::int64_t> pivots,
+                                           const LuOptions& options = {}) {
+  return lu_inverse<ElementOf<A>>(context, as_columns("a", a), pivots, options);
+}
+template <StridedMatrix A, StridedMatrix F, StridedMatrix B, StridedMatrix X>
+requires(MdspanLike<A> || MdspanLike<F> || MdspanLike<B> || MdspanLike<X>) LuRefinement
+    lu_refine(Context& context, Op op, const A& a, const F& lu, std::span<const std::int64_t> pivots,
+              const B& b, const X& x, const LuOptions& options = {}) {
+  return lu_refine<ElementOf<X>>(context, op, as_columns("a", a), as_columns("lu", lu), pivots,
+                                 as_columns("b", b), as_columns("x", x), options);
+}
+
+// Of options, device, nb and candidate count. Throws Error(unsupported) with every reason where nothing
+// serves, as where there is no GPU.
+LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
+
+// `factors` describes the n x n matrix that was factored.
+LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
+                          std::int64_t ldb, const LuOptions& options = {});
+
+LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::int64_t ldinv,
+                              const LuOptions& options = {});
+
 LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
                             const LuRefineLayout& layout, int steps = 2, const LuOptions& options = {});
 

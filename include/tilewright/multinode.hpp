@@ -26,6 +26,7 @@
 #include "tilewright/types.hpp"
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // How the ranks of a communicator are laid out on the grid: one column after the other, or one row.
 enum class RankOrder : std::uint8_t { column_major, row_major };
@@ -54,16 +55,6 @@ struct DistributedMatrix {
     return {data, rows, cols, block_rows, block_cols, ld, source_row, source_col};
   }
 };
-
-// How many of `extent` rows, in blocks of `block`, the process in row `coordinate` of `processes` rows has,
-// where the process in row `source` has the first block (ScaLAPACK's NUMROC). Likewise of columns. Throws
-// Error(invalid_argument) where extent < 0, block < 1, or coordinate or source is no row of the grid.
-std::int64_t local_extent(std::int64_t extent, std::int64_t block, std::int64_t coordinate,
-                          std::int64_t source, std::int64_t processes);
-
-// Why distributed products are not to be had in this process: what was searched and what each place had, or
-// that the version is none of the known ones; "" where they are. Opens the library.
-std::string why_no_distributed_gemm();
 
 // One process's membership in a grid. Used by one thread at a time; cuBLASMp allows one for each GPU of a
 // process. It owns a workspace on the GPU and on the host, which grows and is kept.
@@ -102,7 +93,7 @@ class DistributedGemm {
   void gemm(Op op_a, Op op_b, std::type_identity_t<T> alpha,
             const DistributedMatrix<const std::type_identity_t<T>>& a,
             const DistributedMatrix<const std::type_identity_t<T>>& b, std::type_identity_t<T> beta,
-            const DistributedMatrix<T>& c, void* stream);
+            const DistributedMatrix<T>& c, CUstream_st* stream);
 
  private:
   struct Impl;
@@ -119,6 +110,18 @@ struct LuTeam {
   // What it throws ends the factorization.
   std::function<void(void* data, std::int64_t bytes, int owner)> broadcast{};
 };
+
+}  // namespace v0_2
+
+// How many of `extent` rows, in blocks of `block`, the process in row `coordinate` of `processes` rows has,
+// where the process in row `source` has the first block (ScaLAPACK's NUMROC). Likewise of columns. Throws
+// Error(invalid_argument) where extent < 0, block < 1, or coordinate or source is no row of the grid.
+std::int64_t local_extent(std::int64_t extent, std::int64_t block, std::int64_t coordinate,
+                          std::int64_t source, std::int64_t processes);
+
+// Why distributed products are not to be had in this process: what was searched and what each place had, or
+// that the version is none of the known ones; "" where they are. Opens the library.
+std::string distributed_gemm_status();
 
 // LAPACK xGETRF of an m x n matrix whose columns a team has, each member on one GPU: the member's columns are
 // there from its first block to its last, blocks are factored by their owners and brought to the others, and

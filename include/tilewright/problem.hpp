@@ -6,6 +6,7 @@
 #include "tilewright/types.hpp"
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // The values of alpha and beta that kernels are specialised for.
 enum class Scalar : std::uint8_t { zero, one, general };
@@ -58,6 +59,19 @@ struct GemmProblem {
   friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
 };
 
+// What a factorization P A = L U works on (lu.hpp), without its data.
+struct LuProblem {
+  DType dtype = DType::f64;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t lda = 0;
+  Location location = Location::host;
+
+  friend bool operator==(const LuProblem&, const LuProblem&) = default;
+};
+
+}  // namespace v0_2
+
 // Floating-point operations of the whole batch: 2 m n k each (real), 8 m n k (complex).
 double flops(const GemmProblem& problem);
 
@@ -74,17 +88,6 @@ GemmProblem parse_problem(const std::string& text);
 // with ld * columns, and those of a level around others (when 0) with what these take. Broadcast operands
 // must therefore be marked after the call.
 GemmProblem packed(GemmProblem problem);
-
-// What a factorization P A = L U works on (lu.hpp), without its data.
-struct LuProblem {
-  DType dtype = DType::f64;
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t lda = 0;
-  Location location = Location::host;
-
-  friend bool operator==(const LuProblem&, const LuProblem&) = default;
-};
 
 // Floating-point operations, multiplications and additions: m n^2 - n^3 / 3 for m >= n, with m and n swapped
 // for wide matrices; four times as many for complex elements.

@@ -25,7 +25,7 @@ void tilewright_destroy(tilewright_context* context);
  * until the thread's next failure with the context. */
 const char* tilewright_last_error(const tilewright_context* context);
 
-/* "0.1.0" */
+/* "0.2.0" */
 const char* tilewright_version(void);
 
 tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a,
@@ -86,24 +86,17 @@ tilewright_status tilewright_gemm_grouped_batched(
     const int64_t* ldc, int64_t group_count, const int64_t* group_size, const tilewright_options* options,
     tilewright_info_mode info_mode, int* info);
 
-/* batch_count problems, each with its own entry in every array; on the host. */
+/* batch_count problems, each with its own entry in every array. With location = device the arrays lie in
+ * device memory, too, and the host reads none of them; then op_a and op_b each point to one operation on the
+ * host, which is that of all problems, alpha and beta are one value unless the options say that they vary, no
+ * size may be above options.max_m, max_n and max_k, and a problem with a bad size, leading dimension or
+ * pointer is skipped; only info tells. */
 tilewright_status tilewright_gemm_variable_batched(
     tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
     const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
     const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
     const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
     tilewright_info_mode info_mode, int* info);
-
-/* The same with every array in device memory, so that the host reads none of them. The ops are those of all
- * problems; no size may be above most_m, most_n, most_k, which are at most 64. A problem with a bad size,
- * leading dimension or pointer is skipped; only info tells. alpha and beta are one value unless the options
- * say that they vary. */
-tilewright_status tilewright_gemm_variable_batched_on_device(
-    tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b,
-    int64_t most_m, int64_t most_n, int64_t most_k, const int64_t* m, const int64_t* n, const int64_t* k,
-    const void* alpha, const void* const* a, const int64_t* lda, const void* const* b, const int64_t* ldb,
-    const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
-    const tilewright_options* options, tilewright_info_mode info_mode, int* info);
 
 /* C = alpha * (op(A_0) op(B_0) + op(A_1) op(B_1) + ...) + beta * C: the products of a batch summed into one
  * C. batch_count = 0 leaves beta * C. In device memory (options.location) for sizes up to 64; pointers lie
@@ -228,12 +221,14 @@ typedef struct {
   int scratch_a, scratch_b, scratch_c;
 } tilewright_chain_pass;
 
-/* All zeros is the default, and so is a null pointer to options. */
-typedef struct {
+/* A null pointer stands for the default. */
+typedef struct tilewright_chain_options {
+  size_t struct_size TILEWRIGHT_SIZED(tilewright_chain_options);
   int threads;   /* 0: OpenMP's default; inside a parallel region always 1 */
   int64_t piece; /* elements in a piece; 0: as many as a core's caches suggest */
   void* stream;  /* of passes in device memory: where they are queued, one after the other */
 } tilewright_chain_options;
+#define TILEWRIGHT_CHAIN_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_chain_options)
 
 /* Runs the passes in order over `count` elements, all passes over a piece of them that caches hold before the
  * next piece; results are those of the passes one after the other, bit for bit. The outermost level of each

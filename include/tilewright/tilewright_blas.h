@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Such as "0.1.0". No other BLAS has this name: it tells which library serves. */
+/* Such as "0.2.0". No other BLAS has this name: it tells which library serves. */
 const char* tilewright_blas_version(void);
 
 /* Groups of equal shape, in the order of arguments of oneMKL, OpenBLAS and BLIS: one entry per group in each

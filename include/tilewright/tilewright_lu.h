@@ -17,8 +17,9 @@ typedef enum {
   TILEWRIGHT_LU_SELECT_LIMIT = 0x7fffffff
 } tilewright_lu_select;
 
-/* All zeros is the default, and so is a null pointer to options. */
-typedef struct {
+/* A null pointer stands for the default. */
+typedef struct tilewright_lu_options {
+  size_t struct_size TILEWRIGHT_SIZED(tilewright_lu_options);
   int target;               /* tilewright_target: who multiplies in trailing updates */
   int threads;              /* 0: OpenMP's default; inside a parallel region always 1 */
   const char* candidate;    /* null: as tuned, else the first that accepts; or streamed, lapack, blocked,
@@ -31,6 +32,7 @@ typedef struct {
   int on_device_failure;    /* tilewright_on_device_failure */
   int device;               /* of plans: the GPU that the operands lie on */
 } tilewright_lu_options;
+#define TILEWRIGHT_LU_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_lu_options)
 
 /* P A = L U with partial pivoting of an m x n matrix in host memory, as LAPACK's xGETRF: L (its diagonal is
  * 1) and U take A's place, pivots receives min(m, n) row numbers counted from 1, *info 0 or the number,

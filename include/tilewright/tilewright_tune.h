@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-/* All zeros is the default, and so is a null pointer to options. */
-typedef struct {
+/* A null pointer stands for the default. */
+typedef struct tilewright_tune_options {
+  size_t struct_size TILEWRIGHT_SIZED(tilewright_tune_options);
   double budget_s;       /* in all, filling memory included; 0: 2 s */
   const char* objective; /* null: time; else energy, edp, alpha=0.7, energy_within=5%, which need a meter */
   const char* strategy;  /* null: exhaustive; else random, local, model */
@@ -23,6 +24,7 @@ typedef struct {
   int (*progress)(void* data, const char* problem, int64_t done, double spent_s);
   void* progress_data;
 } tilewright_tune_options;
+#define TILEWRIGHT_TUNE_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_tune_options)
 
 /* What was found and kept of a problem, per problem of its batch. */
 typedef struct {

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TYPES_H
 #define TILEWRIGHT_TYPES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -86,10 +87,10 @@ typedef enum {
  * ldc = 13). Bad problems are skipped and the others computed. With INFO_NONE, or a null array, one bad
  * argument fails the call before anything is written. */
 typedef enum {
-  TILEWRIGHT_INFO_ALL = 0,
-  TILEWRIGHT_INFO_GROUP = 1,
-  TILEWRIGHT_INFO_ANY = 2,
-  TILEWRIGHT_INFO_NONE = 3,
+  TILEWRIGHT_INFO_NONE = 0,
+  TILEWRIGHT_INFO_ALL = 1,
+  TILEWRIGHT_INFO_GROUP = 2,
+  TILEWRIGHT_INFO_ANY = 3,
   TILEWRIGHT_INFO_LIMIT = 0x7fffffff
 } tilewright_info_mode;
 
@@ -98,8 +99,23 @@ typedef struct tilewright_context
 typedef struct tilewright_plan tilewright_plan; /* what runs one problem; usable by many threads */
 typedef struct tilewright_pinned tilewright_pinned; /* pinned host memory */
 
-/* All zeros is the default, and so is a null pointer to options. */
-typedef struct {
+/* Structs of options begin with their size, so that a library of a later release, which has more members,
+ * still serves programs compiled with this header: TILEWRIGHT_OPTIONS_INIT and its like set it, in C++ {}
+ * does. All other members are zero by default; a null pointer stands for that, too. */
+#ifdef __cplusplus
+#define TILEWRIGHT_SIZED(type) = sizeof(type)
+#define TILEWRIGHT_INIT(type) \
+  {}
+#else
+#define TILEWRIGHT_SIZED(type)
+#define TILEWRIGHT_INIT(type) \
+  { .struct_size = sizeof(type) }
+#endif
+#define TILEWRIGHT_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_options)
+#define TILEWRIGHT_CONTEXT_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_context_options)
+
+typedef struct tilewright_options {
+  size_t struct_size TILEWRIGHT_SIZED(tilewright_options);
   int target;    /* tilewright_target */
   int objective; /* tilewright_objective */
   int threads;   /* 0: OpenMP's default; inside a parallel region always 1 */
@@ -127,10 +143,12 @@ typedef struct {
   int on_device_failure;    /* tilewright_on_device_failure */
   int row_major; /* nonzero: the matrices of a call lie by rows, and lda, ldb, ldc count from one row to the
                     next; plans and variable batches in device memory are by columns */
+  int64_t max_m, max_n, max_k; /* of variable batches in device memory: upper bounds of the sizes, at most 64,
+                                  for which kernels are made; 0: 64 */
 } tilewright_options;
 
-/* All zeros is the default. */
-typedef struct {
+typedef struct tilewright_context_options {
+  size_t struct_size TILEWRIGHT_SIZED(tilewright_context_options);
   const char* cpu; /* null or "": TILEWRIGHT_CPU or the best the machine has, else portable, avx2, avx512 */
   const char* wisdom; /* null, or a file (database or JSON lines) to believe before the shipped ones */
   int no_wisdom;      /* nonzero: every config is the rule-of-thumb default */

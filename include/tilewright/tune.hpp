@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tilewright/problem.hpp"
 
 namespace tilewright {
+inline namespace v0_2 {
 
 // Where a search stands, between two turns.
 struct TuneProgress {
@@ -20,13 +22,18 @@ struct TuneProgress {
   double spent_s;
 };
 
+// The order in which a search measures configs: all of them; drawn at random; steps to better neighbours;
+// where a model of those measured so far expects most.
+enum class SearchStrategy : std::uint8_t { exhaustive, random, local, model };
+
 struct TuneSearch {
-  double budget_s = 2;                  // in all; cold operands are filled within half of it
-  std::string objective = "time";       // energy, edp, alpha=0.7, energy_within=5%: these need a meter
-  std::string strategy = "exhaustive";  // random, local, model
-  int device = 0;                       // the GPU that problems in device memory lie on
-  std::string log{};                    // a file that every measured turn goes to; "": none
-  bool resume = false;                  // go on from that log
+  double budget_s = 2;                       // in all; cold operands are filled within half of it
+  Objective objective = Objective::time;     // all others need a meter
+  std::optional<double> objective_weight{};  // of alpha and energy_within, as GemmOptions has it
+  SearchStrategy strategy = SearchStrategy::exhaustive;
+  int device = 0;                                       // the GPU that problems in device memory lie on
+  std::string log{};                                    // a file that every measured turn goes to; "": none
+  bool resume = false;                                  // go on from that log
   std::function<bool(const TuneProgress&)> progress{};  // called between turns; false ends the search
 };
 
@@ -47,6 +54,13 @@ struct Tuned {
   std::int64_t candidates = 0;
   std::int64_t measured = 0;  // now, not by a run that is resumed
 };
+
+}  // namespace v0_2
+
+// A search for the objective and by the strategy of these names, as `tilewright tune` takes them: "time",
+// "energy", "edp", "alpha=0.7", "energy_within=5%"; "exhaustive", "random", "local", "model". Throws
+// Error(invalid_argument) naming the one that is none.
+TuneSearch tune_search(const std::string& objective, const std::string& strategy);
 
 // Searches on the calling thread, with the kernels that `context` runs, and keeps the winners in its wisdom;
 // its next calls use them. Residency::automatic is tuned as cold. Of several problems those are returned that

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <complex>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +12,13 @@
 #include <string>
 #include <type_traits>
 
+struct CUstream_st;  // what a CUstream and a cudaStream_t point to
+
 namespace tilewright {
+
+// Every type carries the version of the interface in its name, and so does every function that takes one:
+// programs built with headers of another version do not link instead of misreading a struct.
+inline namespace v0_2 {
 
 enum class DType : std::uint8_t { f32, f64, c64, c128 };
 enum class Op : std::uint8_t { none, trans, conj_trans };
@@ -43,15 +50,22 @@ enum class MathMode : std::uint8_t {
 enum class Residency : std::uint8_t { automatic, cold, l2, l1 };
 
 // Batched BLAS error reporting (Dongarra 2017; NLAFET/BBLAS): what the info array of a batched call receives.
-// all: one code per problem; group: one per group; any: one code for the call; none: nothing is reported.
-enum class InfoMode : std::uint8_t { all, group, any, none };
+// none: nothing is reported; all: one code per problem; group: one per group; any: one code for the call.
+enum class InfoMode : std::uint8_t { none, all, group, any };
 
 enum class ErrorCode : int {
+  // No error; no Error has this code.
   ok = 0,
+  // An argument has a value that no call takes. Error::argument() names it. Nothing was written.
   invalid_argument = 1,
+  // The arguments make sense, but nothing in this build or on this machine serves them. The message lists
+  // why.
   unsupported = 2,
+  // The host or a GPU has no memory left for what the call needs.
   out_of_memory = 3,
+  // A file could not be read or written. The message names its path and the system's reason.
   io = 4,
+  // The library, a driver or a vendor's library failed in a way that no argument explains.
   internal = 5,
   // A GPU failed in the middle of the call. The message names it and the columns or rows of C that were not
   // computed; the rest of C is complete. The host and other GPUs serve further calls.
@@ -119,7 +133,9 @@ constexpr std::int64_t size_bytes(DType t) {
 }
 constexpr bool is_complex(DType t) { return t == DType::c64 || t == DType::c128; }
 
-// One matrix of rows x cols elements as stored (before op); element (i, j) lies at data[j * ld + i].
+// One column-major matrix of rows x cols elements as stored (before op); element (i, j) lies at data[j * ld +
+// i]. column_major() below makes one from sizes of any integer type. Matrices by rows, and of any strides,
+// are the views of tilewright/strided.hpp.
 template <class T, Location L = Location::host>
 struct MatrixView {
   T* data = nullptr;
@@ -130,10 +146,22 @@ struct MatrixView {
   operator MatrixView<const T, L>() const requires(!std::is_const_v<T>) { return {data, rows, cols, ld}; }
 };
 
-// count matrices at equal distance: matrix p begins at data + p * stride. stride 0 broadcasts one matrix (A
-// or B only). Two levels of the same may lie around that, as in contractions of tensors: matrix (h, i, j) of
-// outermost_count * outer_count * count begins at data + h * outermost_stride + i * outer_stride + j *
-// stride, and j runs fastest where problems are numbered.
+// The column-major matrix of rows x cols elements at `data`, whose columns are `ld` elements apart; packed
+// without it. Sizes may be of any integer type. column_major<Location::device>(...) describes device memory.
+template <Location L = Location::host, class T, std::integral Rows, std::integral Cols, std::integral Ld>
+constexpr MatrixView<T, L> column_major(T* data, Rows rows, Cols cols, Ld ld) {
+  return {data, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols),
+          static_cast<std::int64_t>(ld)};
+}
+template <Location L = Location::host, class T, std::integral Rows, std::integral Cols>
+constexpr MatrixView<T, L> column_major(T* data, Rows rows, Cols cols) {
+  return column_major<L>(data, rows, cols, rows > Rows(1) ? rows : Rows(1));
+}
+
+// `count` matrices at equal distance: matrix p begins at data + p * stride. stride 0 broadcasts one matrix (A
+// or B only). strided_batch() makes one; repeat() puts a level around it, as contractions of tensors have
+// them, up to two: matrix (h, i, j) of outermost_count * outer_count * count begins at data + h *
+// outermost_stride + i * outer_stride + j * stride, and j runs fastest where problems are numbered.
 template <class T, Location L = Location::host>
 struct StridedBatch {
   T* data = nullptr;
@@ -147,11 +175,46 @@ struct StridedBatch {
   std::int64_t outermost_count = 1;
   std::int64_t outermost_stride = 0;
 
-  operator StridedBatch<const T, L>() const requires(!std::is_const_v<T>) {
-    return {
-        data, rows, cols, ld, stride, count, outer_count, outer_stride, outermost_count, outermost_stride};
+  constexpr StridedBatch() = default;
+  constexpr StridedBatch(const MatrixView<T, L>& first, std::int64_t matrix_stride, std::int64_t matrix_count)
+      : data(first.data),
+        rows(first.rows),
+        cols(first.cols),
+        ld(first.ld),
+        stride(matrix_stride),
+        count(matrix_count) {}
+
+  // This batch `part_count` times, `part_stride` elements apart. Throws Error(invalid_argument) for a third
+  // level: views of tilewright/strided.hpp have any number.
+  template <std::integral Stride, std::integral Count>
+  constexpr StridedBatch repeat(Stride part_stride, Count part_count) const {
+    StridedBatch more = *this;
+    if (more.outer_count == 1) {
+      more.outer_stride = static_cast<std::int64_t>(part_stride);
+      more.outer_count = static_cast<std::int64_t>(part_count);
+    } else if (more.outermost_count == 1) {
+      more.outermost_stride = static_cast<std::int64_t>(part_stride);
+      more.outermost_count = static_cast<std::int64_t>(part_count);
+    } else {
+      raise(Error(ErrorCode::invalid_argument, "repeat",
+                  "a StridedBatch is repeated at most twice; a StridedView has any number of levels"));
+    }
+    return more;
+  }
+
+  constexpr operator StridedBatch<const T, L>() const requires(!std::is_const_v<T>) {
+    StridedBatch<const T, L> same({data, rows, cols, ld}, stride, count);
+    same.outer_count = outer_count, same.outer_stride = outer_stride;
+    same.outermost_count = outermost_count, same.outermost_stride = outermost_stride;
+    return same;
   }
 };
+
+// `count` matrices like `first`, which is the first of them, each `stride` elements behind the one before it.
+template <class T, Location L, std::integral Stride, std::integral Count>
+constexpr StridedBatch<T, L> strided_batch(const MatrixView<T, L>& first, Stride stride, Count count) {
+  return {first, static_cast<std::int64_t>(stride), static_cast<std::int64_t>(count)};
+}
 
 // count matrices anywhere: matrix p begins at data[p]. The array of pointers lives where the matrices live.
 template <class T, Location L = Location::host>
@@ -259,4 +322,5 @@ struct GemmStack {
   std::int64_t count = 0;
 };
 
+}  // namespace v0_2
 }  // namespace tilewright

@@ -19,9 +19,9 @@ extern "C" int tilewright_call_loop(std::int64_t repeats, std::int64_t batch, st
                      options);
       else
         gemm_batched<double>(context, Op::none, Op::none, 1.0,
-                             StridedBatch<const double>{b, n, n, n, n * n, batch},
-                             StridedBatch<const double>{a, n, n, n, n * n, batch}, 0.0,
-                             StridedBatch<double>{c, n, n, n, n * n, batch}, options);
+                             StridedBatch<const double>{{b, n, n, n}, n * n, batch},
+                             StridedBatch<const double>{{a, n, n, n}, n * n, batch}, 0.0,
+                             StridedBatch<double>{{c, n, n, n}, n * n, batch}, options);
   } catch (const Error&) {
     return 1;
   }

@@ -113,5 +113,5 @@ def calibrate(quick=False, *, progress=None, **options):
     """Fits the models of CPU, GPUs and transfers on this machine and keeps them in wisdom: coefficients, residuals and
     validation as dictionaries. It takes minutes; quick=True some thirty seconds."""
     rows = run_json(["calibrate"], {"quick": flag("quick", quick), **options}, progress)
-    _core.forget_plans()
+    _core.clear_plan_cache()
     return rows

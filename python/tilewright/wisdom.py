@@ -56,5 +56,5 @@ def _files(files):
 
 def _change(verb, files, into):
     text = run_tool(["wisdom", verb, *_files(files), *_words({"into": into})])
-    _core.forget_plans()
+    _core.clear_plan_cache()
     return text.strip()

@@ -124,7 +124,7 @@ struct Operands {
   const void* beta = nullptr;
   std::int64_t alpha_stride = 0;
   std::int64_t beta_stride = 0;
-  void* stream = nullptr;  // of the GPU that holds the operands
+  CUstream_st* stream = nullptr;  // of the GPU that holds the operands
   // The following are for operands on a GPU; all arrays lie in its memory.
   VariableSizes sizes = {};    // of a variable batch
   ProductLists lists = {};     // of a batch with sums

@@ -70,6 +70,7 @@ void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_p
 
 }  // namespace
 
+inline namespace v0_2 {
 BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_count, Placement placement,
                            int threads) {
   const auto refuse = [](const char* name, std::int64_t value) {
@@ -106,6 +107,7 @@ BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_co
   touch_pages(static_cast<char*>(data), mapped, bytes_per_problem, batch_count, placement, threads);
   return buffer;
 }
+}  // namespace v0_2
 
 void BatchBuffer::release() noexcept {
   if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(mapped_bytes_));

@@ -39,6 +39,7 @@ struct Held {
 
 }  // namespace
 
+inline namespace v0_2 {
 #if TILEWRIGHT_HAS_GPU
 PinnedBlock allocate_pinned(std::int64_t bytes) {
   check(bytes);
@@ -70,5 +71,6 @@ PinnedBlock register_pinned(void*, std::int64_t bytes) {
   refuse();
 }
 #endif
+}  // namespace v0_2
 
 }  // namespace tilewright

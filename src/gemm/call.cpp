@@ -68,7 +68,7 @@ class RunningCall {
       report.group(0, p_.batch_count, 0, *fault_);
       return report.write();
     }
-    o_.stream = options_.stream;
+    o_.stream = options_.queue.stream;
     GemmOptions stated = options_;
     stated.align_bytes = common_alignment(p_, o_.a, o_.b, o_.c);
     stated.alpha_varies = o_.alpha_stride != 0;

@@ -82,7 +82,7 @@ Isa choose_isa(const std::string& name, const char* argument) {
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
     return std::tie(o.target, o.objective, o.objective_weight, o.math_mode, o.threads, o.checked, o.residency,
-                    o.candidate, o.config, o.device, o.align_bytes, o.alpha_varies, o.beta_varies,
+                    o.candidate, o.config, o.queue.device, o.align_bytes, o.alpha_varies, o.beta_varies,
                     o.tune_on_miss.budget_s, o.gpus, o.gpu_memory_bytes, o.split, o.cpu_share,
                     o.on_device_failure);
   };
@@ -132,7 +132,7 @@ void Context::Impl::forget_host_plans() {
   plans.forget_if([](const GemmPlan::Impl& plan) { return plan.problem.location == Location::host; });
   small->clear();
 }
-void Context::Impl::forget_plans() {
+void Context::Impl::clear_plan_cache() {
   for (GemmPlans* const cache : {&plans, &part_plans})
     cache->forget_if([](const GemmPlan::Impl&) { return true; });
   small->clear();
@@ -187,7 +187,7 @@ Context& Context::operator=(Context&&) noexcept = default;
 std::string Context::cpu() const { return to_string(impl_->isa); }
 std::string Context::wisdom() const { return impl_->own_wisdom; }
 int Context::gpu_count() const { return int(impl_->hybrid->gpus().size()); }
-void Context::forget_plans() { impl_->forget_plans(); }
+void Context::clear_plan_cache() { impl_->clear_plan_cache(); }
 void Context::set_tuner(TuneHook tuner) { impl_->misses.tuner = std::move(tuner); }
 
 }  // namespace tilewright

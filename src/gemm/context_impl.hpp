@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/access.hpp"
 #include "core/bounded_map.hpp"
 #include "core/env.hpp"
 #include "core/host/fork_gate.hpp"
@@ -47,7 +48,7 @@ struct Context::Impl {
 
   // What was decided by wisdom that has changed since, of problems in host memory or of all.
   void forget_host_plans();
-  void forget_plans();
+  void clear_plan_cache();
 
   // Something the user should know though nothing failed; kept and logged once for each thing it is about,
   // which is the message itself where nothing is named.

@@ -27,7 +27,7 @@ void refuse_bad_values(const GemmOptions& o) {
   refuse_unnamed("math_mode", o.math_mode, MathMode::full);
   refuse_unnamed("residency", o.residency, Residency::l1);
   refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
-  refuse_negative("device", o.device);
+  refuse_negative("device", o.queue.device);
   refuse_negative("align_bytes", o.align_bytes);
   if ((o.align_bytes & (o.align_bytes - 1)) != 0)
     refuse_argument("align_bytes", fmt::format("align_bytes = {} is no power of two", o.align_bytes));
@@ -147,9 +147,9 @@ void check_options(const Context::Impl& context, const GemmOptions& options) {
 
 void check_call_options(const Context::Impl& context, const GemmOptions& options, Location location) {
   if (are_usual(options)) return;
-  if (location == Location::host && options.stream != nullptr)
-    refuse_argument("stream",
-                    fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
+  if (location == Location::host && options.queue.stream != nullptr)
+    refuse_argument("stream", fmt::format("stream = {} is given, but the operands are in host memory",
+                                          static_cast<const void*>(options.queue.stream)));
   check_options(context, options);
 }
 
@@ -246,17 +246,17 @@ std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const Ge
 }
 
 GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options) {
-  return GemmPlan(find_plan(context.impl(), problem, options));
+  return Access::make<GemmPlan>(find_plan(Access::impl(context), problem, options));
 }
 
 void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options) {
-  check_options(context.impl(), options);  // which are no problem's
+  check_options(Access::impl(context), options);  // which are no problem's
   const auto all = preparations(problems, options);
   parallel_each(allowed_threads(options.threads), std::int64_t(all.size()), [&](std::int64_t i) {
     const Preparation& one = all[static_cast<std::size_t>(i)];
     const GemmProblem& problem = problems[static_cast<std::size_t>(one.index)];
     try {
-      prepare_plan(context.impl(), problem, one.options);
+      prepare_plan(Access::impl(context), problem, one.options);
     } catch (const Error& error) {
       // A config that was named may not be legal there, and calls are refused it with the same words.
       if (!one.usual && !options.config.empty()) return;
@@ -267,8 +267,9 @@ void prepare(Context& context, std::span<const GemmProblem> problems, const Gemm
 }
 
 std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options) {
-  return at_ease(
-      [&] { return explain_plan(*make_plan(context.impl(), problem, options, !context.impl().no_jit)); });
+  return at_ease([&] {
+    return explain_plan(*make_plan(Access::impl(context), problem, options, !Access::impl(context).no_jit));
+  });
 }
 
 const GemmProblem& GemmPlan::problem() const noexcept { return impl_->problem; }

@@ -15,7 +15,7 @@ namespace {
 
 // Throws where they are needed and missing.
 std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count) {
-  refuse_unnamed("info", info.mode, InfoMode::none);
+  refuse_unnamed("info", info.mode, InfoMode::any);
   if (info.mode == InfoMode::none) return 0;
   const std::int64_t count = info.mode == InfoMode::all     ? problem_count
                              : info.mode == InfoMode::group ? group_count
@@ -95,10 +95,9 @@ void DeviceReport::direct(Operands& o, std::int64_t first_index, std::int64_t gr
 void DeviceReport::fill(const Run& run) const {
   if (run.count == 0) return;
 #if TILEWRIGHT_HAS_GPU
-  context_.gpus->open(options_.device)
+  context_.gpus->open(options_.queue.device)
       ->gpu()
-      .fill(info_.codes + run.first, &run.code, sizeof run.code, run.count,
-            static_cast<CUstream_st*>(options_.stream));
+      .fill(info_.codes + run.first, &run.code, sizeof run.code, run.count, options_.queue.stream);
 #else
   throw Error(ErrorCode::unsupported, "location", "location = device: this build has no GPU runtime");
 #endif

@@ -57,7 +57,8 @@ bool may_have_such_pivots(int threads, std::int64_t m, std::int64_t n, const T* 
 
 }  // namespace
 
-HostBlas::HostBlas(Context& context, int threads) : context_(context), library_(context.impl().cblas()) {
+HostBlas::HostBlas(Context& context, int threads)
+    : context_(context), library_(Access::impl(context).cblas()) {
   options_.target = Target::cpu;
   options_.threads = threads;
 }

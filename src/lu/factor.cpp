@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "lu/device/plan.hpp"
 #include "lu/problem.hpp"

@@ -5,6 +5,7 @@
 #include <complex>
 #include <vector>
 
+#include "lu/calls.hpp"
 #include "lu/pivots.hpp"
 #include "lu/solver.hpp"
 #include "lu/validate.hpp"

@@ -18,7 +18,7 @@ namespace {
 std::string lapack_declines(const LuRequest& r) {
   if (auto reason = why_not_on_cpu(r); !reason.empty()) return reason;
   if (r.options.nb > 0) return fmt::format("nb = {} is asked for, and the library has its own", r.options.nb);
-  const auto library = r.context.impl().cblas();
+  const auto library = Access::impl(r.context).cblas();
   if (!library->available()) return library->error();
   if (!library->has_getrf()) return library->name() + " has no getrf";
   if (std::max({r.problem.m, r.problem.n, r.problem.lda}) > std::numeric_limits<int>::max())
@@ -41,7 +41,7 @@ class LapackRunner : public LuRunner {
     return report;
   }
   std::string describe() const override {
-    return fmt::format("getrf of {}", request().context.impl().cblas()->name());
+    return fmt::format("getrf of {}", Access::impl(request().context).cblas()->name());
   }
 };
 

@@ -93,7 +93,7 @@ std::int64_t panel_columns(const LuRequest& r) {
   const std::int64_t count = std::min(r.problem.m, r.problem.n);
   if (r.options.nb > 0 || count <= columns_with_gpus.front())
     return r.options.nb > 0 ? std::min(r.options.nb, count) : count;
-  Context::Impl& context = r.context.impl();
+  Context::Impl& context = Access::impl(r.context);
   if (r.options.target == Target::cpu || context.hybrid->gpus().empty() ||
       (r.options.target == Target::automatic && !updates_use_gpus(r)))
     return std::min(columns_on_cpu(count), count);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "gemm/parallel.hpp"
+#include "lu/calls.hpp"
 #include "lu/solver.hpp"
 #include "lu/validate.hpp"
 

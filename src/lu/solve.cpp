@@ -5,6 +5,7 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
+#include "lu/calls.hpp"
 #include "lu/solver.hpp"
 #include "lu/updates.hpp"
 #include "lu/validate.hpp"
@@ -21,7 +22,7 @@ LuSolver::LuSolver(Context& context, const LuOptions& options)
     : blas_(context, options.threads),
       options_(product_options(options)),
       cpu_alone_(options.target == Target::cpu ||
-                 (options.target == Target::automatic && context.impl().hybrid->gpus().empty())) {}
+                 (options.target == Target::automatic && Access::impl(context).hybrid->gpus().empty())) {}
 
 template <class T>
 void LuSolver::solve_triangle(const Triangle& triangle, std::int64_t m, std::int64_t n, const T* a,

@@ -57,12 +57,12 @@ std::string lu_device_name(Context& context, const LuProblem& problem, [[maybe_u
 #endif
   std::string name = cpu_info().device;
   if (problem.location == Location::host)
-    for (const auto& one : context.impl().hybrid->gpus()) name += " + " + one.name;
+    for (const auto& one : Access::impl(context).hybrid->gpus()) name += " + " + one.name;
   return name;
 }
 
 WisdomAnswer tuned_lu(Context& context, const LuProblem& problem, const LuOptions& o) {
-  const Wisdom* wisdom = context.impl().wisdom();
+  const Wisdom* wisdom = Access::impl(context).wisdom();
   const bool is_open = o.candidate.empty() && o.nb == 0 && o.target == Target::automatic && o.gpus.empty();
   if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return {};
   if (problem.location == Location::host && flops(problem) < least_tuned_flops) return {};

@@ -78,7 +78,7 @@ GemmOptions product_options(const LuOptions& o) {
 }
 
 bool updates_use_gpus(const LuRequest& r) {
-  if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty()) return false;
+  if (!may_use_gpus(r.options) || Access::impl(r.context).hybrid->gpus().empty()) return false;
   const std::int64_t count = std::min(r.problem.m, r.problem.n);
   const std::int64_t nb = std::min(r.options.nb > 0 ? r.options.nb : deep_panel, count);
   return plan_uses_gpus(r.context, largest_update(r.problem, nb), product_options(r.options));
@@ -98,15 +98,15 @@ HybridModels largest_update_models(const LuRequest& r) {
   GemmOptions options = product_options(r.options);
   options.target = Target::gpu;
   const std::int64_t nb = std::min(deep_panel, std::min(r.problem.m, r.problem.n));
-  return hybrid_models({r.context.impl(), largest_update(r.problem, nb), options});
+  return hybrid_models({Access::impl(r.context), largest_update(r.problem, nb), options});
 }
 
 std::string update_text(const LuRequest& r, std::int64_t nb) {
   const GemmProblem p = largest_update(r.problem, nb);
   const GemmPlan made = plan(r.context, p, update_options(r, p.m, p.n, p.k));
   const auto share = selected_share(r, p.m, p.n, p.k);
-  return fmt::format("the largest update m={},n={},k={} by {} on {}{}", p.m, p.n, p.k, made.impl().candidate,
-                     made.impl().runner->device(),
+  return fmt::format("the largest update m={},n={},k={} by {} on {}{}", p.m, p.n, p.k,
+                     Access::impl(made).candidate, Access::impl(made).runner->device(),
                      share && made.uses_gpus() ? fmt::format(", {:.1f} % of it the CPU's by selection {}",
                                                              100 * *share, to_string(r.options.select))
                                                : "");
@@ -122,7 +122,7 @@ GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, s
                        r.options.target != Target::gpu && m > 0 && n > 0 && k > 0;
   if (!selects) return options;
   if (options.target == Target::automatic &&
-      (r.context.impl().hybrid->gpus().empty() ||
+      (Access::impl(r.context).hybrid->gpus().empty() ||
        !plan_uses_gpus(r.context, update_problem(r.problem, m, n, k), options)))
     return options;
   options.target = Target::hybrid;
@@ -132,30 +132,32 @@ GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, s
 }
 
 bool is_update_of_gpus_alone(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty() || is_in_team()) return false;
+  if (!may_use_gpus(r.options) || Access::impl(r.context).hybrid->gpus().empty() || is_in_team())
+    return false;
   if (r.options.target == Target::gpu) return true;
   const GemmOptions options = update_options(r, m, n, k);
   const GemmProblem problem = update_problem(r.problem, m, n, k);
   if (options.split != SplitWay::model) return options.cpu_share && *options.cpu_share == 0;
   if (!plan_uses_gpus(r.context, problem, options)) return false;
-  return choose_split(hybrid_models({r.context.impl(), problem, options}), false).split.host_count == 0;
+  return choose_split(hybrid_models({Access::impl(r.context), problem, options}), false).split.host_count ==
+         0;
 }
 
 UpdateTime predicted_update(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const Split split =
-      choose_split(
-          hybrid_models({r.context.impl(), update_problem(r.problem, m, n, k), update_options(r, m, n, k)}),
-          true)
-          .split;
+  const Split split = choose_split(hybrid_models({Access::impl(r.context), update_problem(r.problem, m, n, k),
+                                                  update_options(r, m, n, k)}),
+                                   true)
+                          .split;
   return {split.seconds, split.host_count == 0};
 }
 
 std::optional<double> selected_share(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (r.options.select == LuSelect::panel || r.context.impl().hybrid->gpus().empty()) return std::nullopt;
+  if (r.options.select == LuSelect::panel || Access::impl(r.context).hybrid->gpus().empty())
+    return std::nullopt;
   const GemmProblem problem = update_problem(r.problem, m, n, k);
   GemmOptions options = product_options(r.options);
   options.target = Target::hybrid;
-  const HybridModels models = hybrid_models({r.context.impl(), problem, options});
+  const HybridModels models = hybrid_models({Access::impl(r.context), problem, options});
   return r.options.select == LuSelect::flops ? share_by_flops(models, problem.dtype)
                                              : share_by_squares(models, m, n, k);
 }

@@ -28,7 +28,7 @@ const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is
 std::string LuPlan::explain() const { refuse_without_gpu(); }
 std::int64_t LuPlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
-void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const {
+void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const {
   refuse_without_gpu();
 }
 LuSolvePlan plan_lu_solve(Context&, const LuProblem&, Op, std::int64_t, std::int64_t, const LuOptions&) {
@@ -36,7 +36,7 @@ LuSolvePlan plan_lu_solve(Context&, const LuProblem&, Op, std::int64_t, std::int
 }
 std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
-void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const {
+void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) const {
   refuse_without_gpu();
 }
 
@@ -45,7 +45,7 @@ LuInversePlan plan_lu_inverse(Context&, const LuProblem&, std::int64_t, const Lu
 }
 std::int64_t LuInversePlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
-void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const {
+void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) const {
   refuse_without_gpu();
 }
 
@@ -55,17 +55,19 @@ LuRefinePlan plan_lu_refine(Context&, const LuProblem&, Op, std::int64_t, const 
 }
 std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
-void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*,
-                          void*) const {
+void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,
+                          std::span<std::byte>, CUstream_st*) const {
   refuse_without_gpu();
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                       \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;                  \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;               \
-  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*, \
-                                     void*) const;
+#define TILEWRIGHT_INSTANTIATE(T)                                                                            \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const;  \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*)    \
+      const;                                                                                                 \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) \
+      const;                                                                                                 \
+  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
+                                     std::span<std::byte>, CUstream_st*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

@@ -22,7 +22,7 @@ void BatchConversion::matrix_in(const void* from, std::int64_t rows, std::int64_
     interleave<T>(PointerBatch<const T>{static_cast<const T* const*>(from), rows, columns, ld, count}, target,
                   threads_);
   else
-    interleave<T>(StridedBatch<const T>{static_cast<const T*>(from), rows, columns, ld, stride, count},
+    interleave<T>(StridedBatch<const T>{{static_cast<const T*>(from), rows, columns, ld}, stride, count},
                   target, threads_);
 }
 
@@ -43,7 +43,8 @@ void BatchConversion::out(const Operands& to, const Operands& from) const {
       deinterleave<T>(c, PointerBatch<T>{static_cast<T* const*>(from.c), p.m, p.n, p.ldc, p.batch_count},
                       threads_);
     else
-      deinterleave<T>(c, StridedBatch<T>{static_cast<T*>(from.c), p.m, p.n, p.ldc, p.stride_c, p.batch_count},
+      deinterleave<T>(c,
+                      StridedBatch<T>{{static_cast<T*>(from.c), p.m, p.n, p.ldc}, p.stride_c, p.batch_count},
                       threads_);
   });
 }

@@ -6,10 +6,13 @@
 
 #include <utility>
 
+#include "core/objective.hpp"
 #include "core/product/faults.hpp"
+#include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "tune/family/product.hpp"
 #include "tune/session.hpp"
+#include "tune/strategy/strategy.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
@@ -101,8 +104,9 @@ std::vector<Tuned> search_and_keep(const std::vector<GemmProblem>& problems, con
   options.budget_s = search.budget_s;
   options.at_least_one = true;
   options.fill_share = CallersWatcher::fill_share;
-  options.objective = TuneObjective::parse(search.objective);
-  options.strategy = search.strategy;
+  options.objective = TuneObjective::of(search.objective, search.objective_weight);
+  refuse_unnamed("strategy", search.strategy, SearchStrategy::model);
+  options.strategy = strategies()[std::size_t(search.strategy)].name;
   options.log = {.path = search.log, .resume = search.resume, .argument = "log"};
   options.store = &store;
   TuneMachine machine(enum_from_string<Isa>(cpu, "cpu"), search.device);
@@ -115,6 +119,15 @@ std::vector<Tuned> search_and_keep(const std::vector<GemmProblem>& problems, con
 
 }  // namespace
 
+// The strategies are listed in the order of their names' enumerators.
+TuneSearch tune_search(const std::string& objective, const std::string& strategy) {
+  const TuneObjective asked = TuneObjective::parse(objective);
+  TuneSearch search;
+  search.objective = asked.goal(), search.objective_weight = asked.number();
+  search.strategy = static_cast<SearchStrategy>(&strategy_named(strategy) - strategies().data());
+  return search;
+}
+
 std::vector<Tuned> tune(Context& context, const std::vector<GemmProblem>& problems,
                         const TuneSearch& search) {
   std::vector<GemmProblem> asked;
@@ -123,7 +136,7 @@ std::vector<Tuned> tune(Context& context, const std::vector<GemmProblem>& proble
     validate(asked.back());
   }
   auto tuned = search_and_keep(asked, context.cpu(), context.wisdom(), search);
-  context.forget_plans();
+  context.clear_plan_cache();
   return tuned;
 }
 

@@ -80,7 +80,8 @@ TEST_F(CApiStrided, ChainsRunThroughScratch) {
   for (std::size_t i = 0; i < 8; ++i) wanted.push_back(a[i] * b[i] * b[i]);
   tilewright_chain_pass passes[] = {{plan, &one, a.data(), b.data(), &zero, nullptr, 0, 0, 1},
                                     {plan, &one, nullptr, b.data(), &zero, c.data(), 1, 0, 0}};
-  const tilewright_chain_options options = {1, 3, nullptr};
+  tilewright_chain_options options = TILEWRIGHT_CHAIN_OPTIONS_INIT;
+  options.threads = 1, options.piece = 3;
   ASSERT_EQ(tilewright_run_chain(context, 8, passes, 2, &options), TILEWRIGHT_OK) << last();
   EXPECT_EQ(c, wanted);
   c.assign(8, -1);

@@ -3,6 +3,7 @@
 
 #include "bench/lu/contest.hpp"
 #include "bench_flags.hpp"
+#include "lu/calls.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {

@@ -102,7 +102,7 @@ void run(Context& context, const Product& product) {
     ProductCall call{
         product.problem(),
         {address(product.a(), at_a), address(product.b(), at_b), address(product.c(), at_c), &alpha, &beta}};
-    run_call(context.impl(), call, {}, {});
+    run_call(Access::impl(context), call, {}, {});
   });
 }
 

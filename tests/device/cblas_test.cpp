@@ -72,8 +72,8 @@ TEST(Cblas, ALibraryThatWasAskedForAndIsNotUsedIsTold) {
   options.cblas = copy;
   options.use_wisdom = false;
   const Context context(options);
-  EXPECT_NE(context.impl().cblas(), nullptr);
-  const std::vector<std::string> notices = context.impl().notices();
+  EXPECT_NE(Access::impl(context).cblas(), nullptr);
+  const std::vector<std::string> notices = Access::impl(context).notices();
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_NE(notices[0].find(copy), std::string::npos) << notices[0];
 }

@@ -39,10 +39,10 @@ struct Product {
   std::vector<double> c = std::vector<double>(edge * edge * batch, -1.0);
 
   void compute(Context& context, int threads) {
-    const StridedBatch<const double> x{a.data(), edge, edge, edge, edge * edge, batch},
-        y{b.data(), edge, edge, edge, edge * edge, batch};
+    const StridedBatch<const double> x{{a.data(), edge, edge, edge}, edge * edge, batch},
+        y{{b.data(), edge, edge, edge}, edge * edge, batch};
     gemm_batched<double>(context, Op::none, Op::none, 1.0, x, y, 0.0,
-                         {c.data(), edge, edge, edge, edge * edge, batch}, {.threads = threads});
+                         {{c.data(), edge, edge, edge}, edge * edge, batch}, {.threads = threads});
   }
   bool is_right() const {
     for (const double x : c)

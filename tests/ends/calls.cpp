@@ -268,9 +268,9 @@ void add_cpp_batches(std::vector<NamedCall>& calls) {
     add("gemm_batched by " + std::to_string(threads), [threads] {
       const std::int64_t n = 9, count = 2000;
       Ones<T> x(n, count);
-      const StridedBatch<const T> a{x.a.data(), n, n, n, n * n, count};
+      const StridedBatch<const T> a{{x.a.data(), n, n, n}, n * n, count};
       gemm_batched<T>(context(), Op::trans, Op::none, one<T>, a, a, zero<T>,
-                      {x.c.data(), n, n, n, n * n, count}, {.threads = threads});
+                      {{x.c.data(), n, n, n}, n * n, count}, {.threads = threads});
       return x.is(9);
     });
   add("gemm_batched, interleaved", [] {
@@ -284,7 +284,7 @@ void add_cpp_batches(std::vector<NamedCall>& calls) {
   add("gemm_batch_reduce", [] {
     const std::int64_t n = 6, count = 10;
     Ones<T> x(n, count);
-    const StridedBatch<const T> a{x.a.data(), n, n, n, n * n, count};
+    const StridedBatch<const T> a{{x.a.data(), n, n, n}, n * n, count};
     gemm_batch_reduce<T>(context(), Op::none, Op::none, one<T>, a, a, zero<T>, {x.c.data(), n, n, n});
     return x.c.front() == T(60);
   });
@@ -311,8 +311,8 @@ void add_cpp_batches(std::vector<NamedCall>& calls) {
   add("lu_factor and lu_solve", [] {
     std::vector<T> a{T(2), T(0), T(0), T(2)}, b{T(2), T(4)};
     std::array<std::int64_t, 2> pivots{};
-    lu_factor<T>(context(), 2, 2, a.data(), 2, pivots.data());
-    lu_solve<T>(context(), Op::none, 2, 1, a.data(), 2, pivots.data(), b.data(), 2);
+    lu_factor<T>(context(), {a.data(), 2, 2, 2}, pivots);
+    lu_solve<T>(context(), Op::none, {a.data(), 2, 2, 2}, pivots, {b.data(), 2, 1, 2});
     return b[0] == T(1) && b[1] == T(2);
   });
 }

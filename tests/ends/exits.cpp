@@ -24,9 +24,9 @@ void compute(Context& context) {
   const std::int64_t n = 8, count = 20000;
   static std::vector<double>& a = *new std::vector<double>(std::size_t(n * n * count), 1.0);
   static std::vector<double>& c = *new std::vector<double>(a);
-  const StridedBatch<const double> batch{a.data(), n, n, n, n * n, count};
-  gemm_batched<double>(context, Op::none, Op::none, 1.0, batch, batch, 0.0, {c.data(), n, n, n, n * n, count},
-                       {.threads = 4});
+  const StridedBatch<const double> batch{{a.data(), n, n, n}, n * n, count};
+  gemm_batched<double>(context, Op::none, Op::none, 1.0, batch, batch, 0.0,
+                       {{c.data(), n, n, n}, n * n, count}, {.threads = 4});
 }
 
 Context& shared() {

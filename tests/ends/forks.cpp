@@ -79,14 +79,14 @@ bool by_context(Context& context, int seed) {
   if (seed % 3 != 0) return true;
   const std::int64_t m = 4 + seed % 7, count = 2000;
   std::vector<float> a(std::size_t(m * m * count), 1), c(a);
-  const StridedBatch<const float> batch{a.data(), m, m, m, m * m, count};
+  const StridedBatch<const float> batch{{a.data(), m, m, m}, m * m, count};
   gemm_batched<float>(context, Op::none, Op::none, 1.0f, batch, batch, 0.0f,
-                      {c.data(), m, m, m, m * m, count}, {.threads = 3});
+                      {{c.data(), m, m, m}, m * m, count}, {.threads = 3});
   for (const float value : c)
     if (value != float(m)) return false;
   std::vector<double> square{2, 0, 0, 2};
   std::int64_t pivots[2];
-  lu_factor<double>(context, 2, 2, square.data(), 2, pivots);
+  lu_factor<double>(context, {square.data(), 2, 2, 2}, pivots);
   return square[0] == 2 && square[3] == 2;
 }
 

@@ -42,7 +42,7 @@ std::string work_of(std::uint64_t seed, const std::string& log) {
     if (const std::string wrong = run_and_check(shared_context(), call); !wrong.empty())
       return fmt::format("{}\n    {}", to_string(call), wrong);
     record_run(log, call.parts[0].problem, 1e-6);
-    if (random() % 16 == 0) shared_context().forget_plans();
+    if (random() % 16 == 0) shared_context().clear_plan_cache();
   }
   return {};
 }

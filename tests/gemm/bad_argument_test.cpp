@@ -67,8 +67,8 @@ class BadArgument : public ::testing::Test {
       std::function<void(StridedBatch<const double>&, StridedBatch<const double>&, StridedBatch<double>&)>;
   void refuse_strided(const Expectation& expected, const Strided& spoil) {
     Sample x;
-    StridedBatch<const double> a{x.a.data(), m, k, m, m * k, count}, b{x.b.data(), k, n, k, k * n, count};
-    StridedBatch<double> c{x.c.data(), m, n, m, m * n, count};
+    StridedBatch<const double> a{{x.a.data(), m, k, m}, m * k, count}, b{{x.b.data(), k, n, k}, k * n, count};
+    StridedBatch<double> c{{x.c.data(), m, n, m}, m * n, count};
     spoil(a, b, c);
     expect_refused(x, expected,
                    [&] { gemm_batched<double>(context_, Op::none, Op::none, 1.0, a, b, 0.0, c); });
@@ -144,8 +144,8 @@ TEST_F(BadArgument, CountsOfStacksAndSums) {
   expect_refused(x, {"count", "9223372036854775807 products"}, call);
   expect_refused(x, {"count", "count = -1 is negative"}, [&] {
     gemm_batch_reduce<double>(context_, Op::none, Op::none, 1.0,
-                              StridedBatch<const double>{x.a.data(), m, k, m, m * k, -1},
-                              StridedBatch<const double>{x.b.data(), k, n, k, k * n, -1}, 1.0,
+                              StridedBatch<const double>{{x.a.data(), m, k, m}, m * k, -1},
+                              StridedBatch<const double>{{x.b.data(), k, n, k}, k * n, -1}, 1.0,
                               MatrixView<double>{x.c.data(), m, n, m});
   });
   // The first product of the list at fault.
@@ -163,14 +163,14 @@ TEST_F(BadArgument, OptionsAndInfoOfNoValue) {
   const auto with = [&](const GemmOptions& options, BatchInfo info) {
     return [&x, this, options, info] {
       gemm_batched<double>(context_, Op::none, Op::none, 1.0,
-                           StridedBatch<const double>{x.a.data(), m, k, m, m * k, count},
-                           StridedBatch<const double>{x.b.data(), k, n, k, k * n, count}, 0.0,
-                           StridedBatch<double>{x.c.data(), m, n, m, m * n, count}, options, info);
+                           StridedBatch<const double>{{x.a.data(), m, k, m}, m * k, count},
+                           StridedBatch<const double>{{x.b.data(), k, n, k}, k * n, count}, 0.0,
+                           StridedBatch<double>{{x.c.data(), m, n, m}, m * n, count}, options, info);
     };
   };
   int code = 0;
   expect_refused(x, {"align_bytes", "align_bytes = 3 is no power of two"}, with({.align_bytes = 3}, {}));
-  expect_refused(x, {"device", "device = -1"}, with({.device = -1}, {}));
+  expect_refused(x, {"device", "device = -1"}, with({.queue = {.device = -1}}, {}));
   expect_refused(x, {"residency", "residency = 8"}, with({.residency = static_cast<Residency>(8)}, {}));
   expect_refused(x, {"align_bytes", "-16"}, with({.align_bytes = -16}, {}));
   expect_refused(x, {"info", "info = 9 is none of its values"}, with({}, {static_cast<InfoMode>(9), &code}));

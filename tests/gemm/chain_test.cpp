@@ -187,7 +187,7 @@ TEST(Chain, NamesThePassThatDoesNotGoWithIt) {
   refused("count", "pass 0: count = 4 elements", 4, good);
   refused("piece", "piece = -2", 6, good, {.piece = -2});
   refused("threads", "threads = -2", 6, good, {.threads = -2});
-  refused("stream", "pass 0: a stream is given", 6, good, {.stream = &fem});
+  refused("stream", "pass 0: a stream is given", 6, good, {.stream = reinterpret_cast<CUstream_st*>(&fem)});
   refused("plan", "pass 2: plan is null", 6, with(2, [](Pass& x) { x.plan = nullptr; }));
   refused("a", "pass 1: a is null", 6, with(1, [](Pass& x) { x.a = nullptr; }));
   refused("c", "pass 5: c is null", 6, with(5, [](Pass& x) { x.c = nullptr; }));

@@ -6,6 +6,7 @@
 
 #include "core/dispatch.hpp"
 #include "gemm/candidate.hpp"
+#include "lu/calls.hpp"
 #include "support/empty_problems.hpp"
 #include "tilewright/chain.hpp"
 #include "tilewright/gemm.hpp"
@@ -114,9 +115,9 @@ class Calls {
     });
     call("strided", count_, [&](T* c) {
       gemm_batched<T>(context_, Op::none, Op::none, alpha_,
-                      StridedBatch<const T>{a(), m_, k_, ld(m_), m_ * k_, count_},
-                      StridedBatch<const T>{a(), k_, n_, ld(k_), k_ * n_, count_}, beta_,
-                      StridedBatch<T>{c, m_, n_, ld(m_), m_ * n_, count_});
+                      StridedBatch<const T>{{a(), m_, k_, ld(m_)}, m_ * k_, count_},
+                      StridedBatch<const T>{{a(), k_, n_, ld(k_)}, k_ * n_, count_}, beta_,
+                      StridedBatch<T>{{c, m_, n_, ld(m_)}, m_ * n_, count_});
     });
     call("pointer", count_, [&](T* c) {
       const auto cs = addresses(c);
@@ -165,8 +166,8 @@ class Calls {
   void check_sums() {
     call("reduce, strided", 1, [&](T* c) {
       gemm_batch_reduce<T>(context_, Op::none, Op::none, alpha_,
-                           StridedBatch<const T>{a(), m_, k_, ld(m_), m_ * k_, count_},
-                           StridedBatch<const T>{a(), k_, n_, ld(k_), k_ * n_, count_}, beta_,
+                           StridedBatch<const T>{{a(), m_, k_, ld(m_)}, m_ * k_, count_},
+                           StridedBatch<const T>{{a(), k_, n_, ld(k_)}, k_ * n_, count_}, beta_,
                            MatrixView<T>{c, m_, n_, ld(m_)});
     });
     call("reduce, pointer", 1, [&](T* c) {
@@ -245,12 +246,12 @@ TEST_F(EmptyProblems, OfConversions) {
       const double* const from[8] = {};
       double* const to[8] = {};
       const std::int64_t ld = std::max(1, rows), stride = rows * cols;
-      interleave<double>(StridedBatch<const double>{plain, rows, cols, ld, stride, count},
+      interleave<double>(StridedBatch<const double>{{plain, rows, cols, ld}, stride, count},
                          InterleavedBatch<double>{blocks, rows, cols, ld, block, count});
       interleave<double>(PointerBatch<const double>{from, rows, cols, ld, count},
                          InterleavedBatch<double>{blocks, rows, cols, ld, block, count});
       deinterleave<double>(InterleavedBatch<const double>{blocks, rows, cols, ld, block, count},
-                           StridedBatch<double>{plain, rows, cols, ld, stride, count});
+                           StridedBatch<double>{{plain, rows, cols, ld}, stride, count});
       deinterleave<double>(InterleavedBatch<const double>{blocks, rows, cols, ld, block, count},
                            PointerBatch<double>{to, rows, cols, ld, count});
       EXPECT_EQ(plain[0], 7);

@@ -61,7 +61,7 @@ VariableBatch<T> batch_of(GpuItems<T>& items, const Call<T>& call) {
   const VariableSizes s = items.sizes();
   VariableBatch<T> x;
   x.op_a = call.op_a, x.op_b = call.op_b;
-  x.most_m = x.most_n = x.most_k = call.most;
+  x.max_m = x.max_n = x.max_k = call.most;
   x.m = s.m, x.n = s.n, x.k = s.k, x.lda = s.lda, x.ldb = s.ldb, x.ldc = s.ldc;
   x.a = items.a(), x.b = items.b(), x.c = items.c();
   x.alpha = call.alpha, x.beta = call.beta;
@@ -338,7 +338,7 @@ TEST_F(GpuBatches, CapturedInAGraph) {
   const GpuCodes codes(*gpu_, 100);
   const auto batch = batch_of(items, call);
   const GpuStream stream(*gpu_);
-  options_.stream = stream.get();
+  options_.queue.stream = stream.get();
   gemm_variable<double>(context_, batch, options_, {InfoMode::all, codes.device()});  // makes what it needs
   stream.synchronize();
   GpuItems<double> other(*gpu_, source<double>().items(call, 100));
@@ -385,10 +385,10 @@ TEST_F(GpuBatches, Refusals) {
     }
   };
   auto x = good;
-  x.most_n = -1;
-  refused("most_n", x);
+  x.max_n = -1;
+  refused("max_n", x);
   x = good;
-  x.most_k = 65;
+  x.max_k = 65;
   refused("candidate", x);
   x = good;
   x.k = nullptr;
@@ -428,12 +428,13 @@ TEST_F(GpuBatches, TheCInterface) {
   options.location = TILEWRIGHT_DEVICE;
   options.device = device_;
   options.alpha_varies = 1;
+  options.max_m = options.max_n = options.max_k = 16;
+  const tilewright_op none = TILEWRIGHT_NONE;
   const auto pointers = [](auto* array) { return reinterpret_cast<const void* const*>(array); };
-  EXPECT_EQ(tilewright_gemm_variable_batched_on_device(
-                context, TILEWRIGHT_F32, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 16, 16, 16, x.m, x.n, x.k,
-                x.alpha.values, pointers(x.a), x.lda, pointers(x.b), x.ldb, &call.beta,
-                const_cast<void* const*>(pointers(x.c)), x.ldc, x.count, &options, TILEWRIGHT_INFO_ALL,
-                codes.device()),
+  EXPECT_EQ(tilewright_gemm_variable_batched(context, TILEWRIGHT_F32, &none, &none, x.m, x.n, x.k,
+                                             x.alpha.values, pointers(x.a), x.lda, pointers(x.b), x.ldb,
+                                             &call.beta, const_cast<void* const*>(pointers(x.c)), x.ldc,
+                                             x.count, &options, TILEWRIGHT_INFO_ALL, codes.device()),
             TILEWRIGHT_OK)
       << tilewright_last_error(context);
   gpu_->synchronize();

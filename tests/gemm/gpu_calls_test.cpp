@@ -38,7 +38,7 @@ class GpuCalls : public GpuTest {
 
 TEST_F(GpuCalls, EveryKindCanBeCapturedInAGraph) {
   const GpuStream stream(*gpu_);
-  options_.stream = stream.get();
+  options_.queue.stream = stream.get();
   Failures failures;
   for (const GpuCall& call : every_kind_of_call(*gpu_)) {
     call.run(context_, options_);  // makes what it needs
@@ -153,11 +153,12 @@ TEST_F(GpuCalls, PreparingReplacesWhatNoJitHadToTake) {
   setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
   const GemmProblem p = parse_problem("gemm_batched:f64:nn:m=7,n=6,k=5:strided:batch=30:location=device");
   const GemmPlan early = plan(context, p, options_);
-  EXPECT_EQ(early.impl().candidate, "cublas");
-  ASSERT_FALSE(early.impl().notices.empty());
-  EXPECT_TRUE(contains(early.impl().notices.back(), "no_jit forbids")) << early.impl().notices.back();
+  EXPECT_EQ(Access::impl(early).candidate, "cublas");
+  ASSERT_FALSE(Access::impl(early).notices.empty());
+  EXPECT_TRUE(contains(Access::impl(early).notices.back(), "no_jit forbids"))
+      << Access::impl(early).notices.back();
   prepare(context, std::span(&p, 1), options_);
-  EXPECT_EQ(plan(context, p, options_).impl().candidate, "gemm_small");
+  EXPECT_EQ(Access::impl(plan(context, p, options_)).candidate, "gemm_small");
   EXPECT_EQ(call<double>(context, p, {}), "");
 }
 

@@ -41,7 +41,7 @@ class FakeGpu : public GpuTest {
 TEST_F(FakeGpu, LaterCallsOfAnyKindNeitherWaitNorAllocateNorCompile) {
   Context context;
   const GpuStream stream(*gpu_);
-  options_.stream = stream.get();
+  options_.queue.stream = stream.get();
   for (const GpuCall& call : every_kind_of_call(*gpu_)) {
     call.run(context, options_);
     stream.synchronize();
@@ -76,9 +76,9 @@ TEST_F(FakeGpu, PreparedPlansStay) {
   options_.beta_varies = false;
   std::vector<double> room(16);
   for (std::int64_t n = 1; n <= 4200; ++n) {
-    const StridedBatch<double> x{room.data(), 1, 1, n, n, 1};
+    const StridedBatch<double> x{{room.data(), 1, 1, n}, n, 1};
     gemm_batched<double>(context, Op::none, Op::none, 1.0, x, x, 0.0,
-                         StridedBatch<double>{room.data() + 8, 1, 1, 1, 1, 1});
+                         StridedBatch<double>{{room.data() + 8, 1, 1, 1}, 1, 1});
   }
   std::map<std::string, long long> before;
   for (const char* kind : {"synchronize", "allocate", "free", "load"}) before[kind] = count_(kind);
@@ -136,7 +136,7 @@ TEST_F(FakeGpu, ShippedWisdomIsUsedAndNamed) {
   Context context;
   const auto match = [&](const std::string& text) {
     const GemmPlan made = plan(context, parse_problem(text), options_);
-    return to_string(made.impl().known.match);
+    return to_string(Access::impl(made).known.match);
   };
   EXPECT_EQ(match("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1000000:beta=one:location=device"), "exact");
   EXPECT_EQ(match("gemm_batched:f64:nn:m=8,n=8,k=9:strided:batch=1000:beta=one:location=device"),
@@ -144,11 +144,11 @@ TEST_F(FakeGpu, ShippedWisdomIsUsedAndNamed) {
   EXPECT_EQ(match("gemm_batched:f64:nn:m=60,n=2,k=60:strided:batch=1000:beta=one:location=device"),
             "default");
   GemmOptions turing = options_;
-  turing.device =
+  turing.queue.device =
       1;  // the configs of the first device are tried, where they are legal, else the rule of thumb
   const GemmPlan elsewhere = plan(context, problem(":beta=one"), turing);
-  EXPECT_EQ(elsewhere.impl().runner->device(), "Fake Turing");
-  EXPECT_EQ(elsewhere.impl().runner->config()["load"], "direct") << "sm_75 has no asynchronous copies";
+  EXPECT_EQ(Access::impl(elsewhere).runner->device(), "Fake Turing");
+  EXPECT_EQ(Access::impl(elsewhere).runner->config()["load"], "direct") << "sm_75 has no asynchronous copies";
 }
 
 TEST_F(FakeGpu, SeveralDevicesInOneContext) {
@@ -159,7 +159,7 @@ TEST_F(FakeGpu, SeveralDevicesInOneContext) {
   GemmOptions options = options_;
   gemm_batched<double>(context, p.op_a, p.op_b, 1.0, here.view_a(), here.view_b(), 1.0, here.view_c(),
                        options);
-  options.device = 1;
+  options.queue.device = 1;
   gemm_batched<double>(context, p.op_a, p.op_b, 1.0, there.view_a(), there.view_b(), 1.0, there.view_c(),
                        options);
   EXPECT_EQ(here.check(), "");
@@ -177,7 +177,7 @@ TEST_F(FakeGpu, SeveralDevicesInOneContext) {
 TEST_F(FakeGpu, RefusalsSayWhy) {
   Context context;
   GemmOptions options = options_;
-  options.device = 2;
+  options.queue.device = 2;
   EXPECT_TRUE(contains(reason(problem(""), options, context), "compute capability 6.1"));
   EXPECT_TRUE(
       contains(reason(parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:grouped:batch=9:location=device"),
@@ -207,7 +207,7 @@ TEST_F(FakeGpu, WithoutACompilerKeptKernelsServe) {
   setenv("TILEWRIGHT_NVRTC", "/no/such/nvrtc.so", 1);
   Context without;
   EXPECT_EQ(reason(problem(""), options_, without), "accepted");
-  EXPECT_EQ(plan(without, problem(":alpha=general"), options_).impl().candidate, "cublas");
+  EXPECT_EQ(Access::impl(plan(without, problem(":alpha=general"), options_)).candidate, "cublas");
   GemmOptions ours = options_;
   ours.candidate = "gemm_small";
   const std::string text = reason(problem(":alpha=general"), ours, without);

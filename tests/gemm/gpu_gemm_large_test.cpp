@@ -76,7 +76,7 @@ TEST_F(GpuGemmLarge, BatchesAboveTheSmallKernelsLimit) {
   const auto pointers =
       packed(parse_problem("gemm_batched:f64:nn:m=70,n=66,k=65:pointer:batch=5:beta=one:location=device"));
   const GemmPlan made = plan(context, pointers, options_);
-  EXPECT_EQ(made.impl().candidate, "cublas") << made.explain();
+  EXPECT_EQ(Access::impl(made).candidate, "cublas") << made.explain();
   EXPECT_EQ(run_once(*gpu_, made), "");
 }
 
@@ -360,7 +360,7 @@ TEST_F(GpuGemmLarge, WhatTheVendorsLibraryCannotSayIsOurs) {
   Context context;
   const GemmPlan made =
       plan(context, packed(parse_problem("gemm:f32:nn:m=3000000000,n=2,k=2:location=device")), options_);
-  EXPECT_EQ(made.impl().candidate, "gemm") << made.explain();
+  EXPECT_EQ(Access::impl(made).candidate, "gemm") << made.explain();
 }
 
 TEST_F(GpuGemmLarge, OtherMathIsNoBodys) {
@@ -382,7 +382,7 @@ TEST_F(BrokenVendorsLibrary, LeavesProductsToOurs) {
   const Variable broken("TILEWRIGHT_FAKE_CUBLAS", "broken");
   Context context;
   const GemmPlan made = plan(context, square(), options_);
-  EXPECT_EQ(made.impl().candidate, "gemm");
+  EXPECT_EQ(Access::impl(made).candidate, "gemm");
   EXPECT_NE(made.explain().find("cublasCreate failed with status 1"), std::string::npos) << made.explain();
 }
 

@@ -217,7 +217,7 @@ TEST_F(GpuGemm, StreamsAndContextsWorkSideBySide) {
 #pragma omp parallel for
   for (std::size_t i = 0; i < batches.size(); ++i) {
     GemmOptions options = options_;
-    options.stream = streams[i]->get();
+    options.queue.stream = streams[i]->get();
     gemm_batched<double>(*contexts[i / 2], p.op_a, p.op_b, 1.0, batches[i]->view_a(), batches[i]->view_b(),
                          1.0, batches[i]->view_c(), options);
   }
@@ -286,15 +286,15 @@ TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
             packed(parse_problem(fmt::format("gemm_batched:{}:{}:strided:batch=100000:location=device",
                                              to_string(dtype), fmt::format(fmt::runtime(rest), n))));
         const GemmPlan made = plan(context, p, options_);
-        ASSERT_EQ(made.impl().candidate, "gemm_small") << made.explain();
+        ASSERT_EQ(Access::impl(made).candidate, "gemm_small") << made.explain();
         const auto shape = gemm_small_shape(p);
         const auto forecast = [&](const GemmSmallConfig& c) {
           return gemm_small_forecast(shape, c, dtype, limits, gemm_small_cost(shape, c, dtype),
                                      p.batch_count);
         };
-        const auto taken = from_json<GemmSmallConfig>(made.impl().runner->config());
+        const auto taken = from_json<GemmSmallConfig>(Access::impl(made).runner->config());
         const auto rule = gemm_small_default(shape, dtype, limits, p.batch_count);
-        const WisdomMatch match = made.impl().known.match;
+        const WisdomMatch match = Access::impl(made).known.match;
         if (match == WisdomMatch::near_shape || match == WisdomMatch::near_device)
           EXPECT_GE(forecast(taken), forecast(rule)) << made.explain();
         if (made.explain().find("is forecast to take") != std::string::npos) ++passed;
@@ -388,9 +388,9 @@ TEST_F(GpuRefuses, HostMemoryInCheckedMode) {
 }
 
 TEST_F(GpuRefuses, DevicesAndLayoutsThatAreNotThere) {
-  options_.device = 1000;
+  options_.queue.device = 1000;
   refused(ErrorCode::invalid_argument, "device", [&] { run(batch_->view_a(), batch_->view_c()); });
-  options_.device = device_;
+  options_.queue.device = device_;
   options_.target = Target::cpu;
   const auto message =
       refused(ErrorCode::unsupported, "problem", [&] { run(batch_->view_a(), batch_->view_c()); });
@@ -464,7 +464,7 @@ TEST_F(GpuGemm, RecordsOfFullBatchesDoNotServeAFewProblems) {
   const auto chosen = [&](std::int64_t count) {
     GemmProblem p = many;
     p.batch_count = count;
-    return plan(context, p, options_).impl();
+    return Access::impl(plan(context, p, options_));
   };
   EXPECT_EQ(chosen(500000).known.match, WisdomMatch::exact);
   EXPECT_EQ(chosen(10).known.match, WisdomMatch::none);

@@ -47,7 +47,7 @@ class GpuHybrid : public GpusTest {
   void expect_right(const GemmProblem& problem, const GemmOptions& options, bool pinned,
                     const std::string& what) {
     const GemmPlan made = plan(context_, problem, options);
-    ASSERT_EQ(made.impl().candidate, "hybrid") << what << made.explain();
+    ASSERT_EQ(Access::impl(made).candidate, "hybrid") << what << made.explain();
     TestOperands<T> operands(problem);
     const auto expected = operands.expected();
     std::optional<Pinned<T>> a, b, c;
@@ -57,7 +57,8 @@ class GpuHybrid : public GpusTest {
                   operands.c_pointers.data());
     else
       made.run<T>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
-    EXPECT_TRUE(TestOperands<T>::same(operands.c, expected)) << what << made.impl().runner->last_run().dump();
+    EXPECT_TRUE(TestOperands<T>::same(operands.c, expected))
+        << what << Access::impl(made).runner->last_run().dump();
   }
 
   // The device is lost after so many copies; what is undefined then is counted in `parts`.
@@ -133,7 +134,7 @@ TEST_F(GpuHybrid, MemoryThatProgramsPinIsTakenAsSuch) {
   std::copy(operands.c.begin(), operands.c.end(), c.as<double>());
   const auto run = [&] {
     made.run<double>(operands.alpha, a.as<double>(), b.as<double>(), operands.beta, c.as<double>());
-    return made.impl().runner->last_run()["memory"];
+    return Access::impl(made).runner->last_run()["memory"];
   };
   EXPECT_EQ(run(), "pinned");
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), c.as<double>()));

@@ -84,7 +84,7 @@ class GpuLargeWisdom : public GpuTest {
   }
   std::string chosen(const GemmProblem& p) {
     Context context({.wisdom = path_});
-    return plan(context, p, options_).impl().candidate;
+    return Access::impl(plan(context, p, options_)).candidate;
   }
 
   static GemmProblem middling() {
@@ -126,7 +126,7 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
   options_.candidate = "gemm";
   const auto source = [&] {
     Context context({.wisdom = path_});
-    return plan(context, p, options_).impl().known.match;
+    return Access::impl(plan(context, p, options_)).known.match;
   };
   EXPECT_EQ(source(), WisdomMatch::exact);
   exact["config"]["sum_turns"] = 0;
@@ -137,7 +137,7 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
   const std::string why = plan(context, p, options_).explain();
   EXPECT_NE(why.find("errors would be larger than cuBLAS's"), std::string::npos) << why;
   options_.config = exact["config"].dump();
-  EXPECT_EQ(plan(context, p, options_).impl().runner->config()["sum_turns"], 0);
+  EXPECT_EQ(Access::impl(plan(context, p, options_)).runner->config()["sum_turns"], 0);
 }
 
 TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {
@@ -209,7 +209,7 @@ TEST_F(GpuLargeWisdom, AnObjectiveNobodyTunedForIsToldOf) {
   write({}, of_size(4096));
   Context context({.wisdom = path_});
   const GemmPlan made = plan(context, of_size(4096), options_);
-  EXPECT_EQ(made.impl().candidate, "cublas");
+  EXPECT_EQ(Access::impl(made).candidate, "cublas");
   EXPECT_NE(made.explain().find("no record for objective = energy"), std::string::npos) << made.explain();
 }
 

@@ -113,7 +113,7 @@ class GpuLayout : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    machine_ = context_.impl().gpus->open(device_);
+    machine_ = Access::impl(context_).gpus->open(device_);
   }
 
   // "" when A, B and C go in and C comes back.
@@ -181,14 +181,14 @@ TEST_F(GpuLayout, TheInterfaceConvertsInDeviceMemory) {
   constexpr std::int64_t rows = 5, columns = 7, ld = rows + pad, count = 77, block = 32;
   constexpr auto device = Location::device;
   const GpuStream stream(*gpu_);
-  options_.stream = stream.get();
+  options_.queue.stream = stream.get();
   for (const DType dtype : {DType::f32, DType::c128})
     dispatch(dtype, [&]<class T>() {
       for (const bool pointers : {false, true}) {
         Sides<T> side(*gpu_, rows, columns, ld, count, block, 4);
         const InterleavedBatch<T, device> blocks{static_cast<T*>(side.to()), rows, columns, ld, block, count};
         const StridedBatch<T, device> strided{
-            static_cast<T*>(side.from(false)), rows, columns, ld, ld * columns, count};
+            {static_cast<T*>(side.from(false)), rows, columns, ld}, ld * columns, count};
         const PointerBatch<T, device> scattered{static_cast<T* const*>(side.from(true)), rows, columns, ld,
                                                 count};
         pointers ? interleave<T>(context_, scattered, blocks, options_)
@@ -209,11 +209,11 @@ TEST_F(GpuLayout, PreparedConversionsCanBeCaptured) {
   constexpr auto device = Location::device;
   Sides<double> side(*gpu_, n, n, n + pad, count, block, 4);
   const StridedBatch<double, device> from{
-      static_cast<double*>(side.from(false)), n, n, n + pad, (n + pad) * n, count};
+      {static_cast<double*>(side.from(false)), n, n, n + pad}, (n + pad) * n, count};
   const InterleavedBatch<double, device> to{static_cast<double*>(side.to()), n, n, n + pad, block, count};
   prepare_layout(context_, DType::f64, n, n, options_);
   const GpuStream stream(*gpu_);
-  options_.stream = stream.get();
+  options_.queue.stream = stream.get();
   const GpuGraph graph(*gpu_, stream.get(), [&] { interleave<double>(context_, from, to, options_); });
   EXPECT_NE(side.check_in(), "") << "nothing runs while it is captured";
   graph.launch(stream.get());
@@ -236,24 +236,24 @@ TEST_F(GpuLayout, TheInterfaceRefusesViewsThatDoNotFit) {
   };
   using Strided = StridedBatch<double, device>;
   EXPECT_EQ(refused([&] {
-              interleave<double>(context_, Strided{data, 4, 3, 4, 16, 8}, blocks, options_);
+              interleave<double>(context_, Strided{{data, 4, 3, 4}, 16, 8}, blocks, options_);
             }),
             "to.cols = 4 but from.cols = 3");
   EXPECT_EQ(refused([&] {
-              interleave<double>(context_, Strided{nullptr, 4, 4, 4, 16, 8}, blocks, options_);
+              interleave<double>(context_, Strided{{nullptr, 4, 4, 4}, 16, 8}, blocks, options_);
             }),
             "from.data is null");
   EXPECT_NE(refused([&] {
-              deinterleave<double>(context_, blocks, Strided{data, 4, 4, 4, 3, 8}, options_);
+              deinterleave<double>(context_, blocks, Strided{{data, 4, 4, 4}, 3, 8}, options_);
             }).find("to.stride = 3"),
             std::string::npos);
   EXPECT_NE(refused([&] {
               prepare_layout(context_, DType::f64, 1 << 20, 1 << 20, options_);
             }).find("rows = 1048576"),
             std::string::npos);
-  options_.device = 99;
+  options_.queue.device = 99;
   EXPECT_NE(refused([&] {
-              interleave<double>(context_, Strided{data, 4, 4, 4, 16, 8}, blocks, options_);
+              interleave<double>(context_, Strided{{data, 4, 4, 4}, 16, 8}, blocks, options_);
             }).find("99"),
             std::string::npos);
 }
@@ -267,7 +267,7 @@ TEST_F(GpuLayout, WithoutJitOnlyPreparedConversionsRun) {
   constexpr std::int64_t n = 3, count = 20, block = 8;
   Sides<double> side(*gpu_, n, n, n, count, block, 4);
   const StridedBatch<double, Location::device> from{
-      static_cast<double*>(side.from(false)), n, n, n, n * n, count};
+      {static_cast<double*>(side.from(false)), n, n, n}, n * n, count};
   const InterleavedBatch<double, Location::device> to{static_cast<double*>(side.to()), n, n, n, block, count};
   EXPECT_THROW(interleave<double>(context, from, to, options_), Error);
   prepare_layout(context, DType::f64, n, n, options_);

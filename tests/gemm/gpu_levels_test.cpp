@@ -89,10 +89,11 @@ TEST_F(GpuLevels, TakeAValuePerProblem) {
   dalpha.write(alphas.data(), bytes(alphas));
   using In = StridedBatch<const double, Location::device>;
   using Values = BatchScalar<double, Location::device>;
-  gemm_batched<double>(
-      context_, Op::none, Op::none, Values(dalpha.as<double>()), In{da.as<double>(), 2, 2, 2, 4, 3, 7, 12},
-      In{db.as<double>(), 2, 2, 2, 4, 3, 7, 12}, Values(0.0),
-      StridedBatch<double, Location::device>{dc.as<double>(), 2, 2, 2, 4, 3, 7, 40}, options_);
+  gemm_batched<double>(context_, Op::none, Op::none, Values(dalpha.as<double>()),
+                       In{{da.as<double>(), 2, 2, 2}, 4, 3}.repeat(12, 7),
+                       In{{db.as<double>(), 2, 2, 2}, 4, 3}.repeat(12, 7), Values(0.0),
+                       StridedBatch<double, Location::device>{{dc.as<double>(), 2, 2, 2}, 4, 3}.repeat(40, 7),
+                       options_);
   gpu_->synchronize();
   dc.read(c.data(), bytes(c));
   EXPECT_EQ(c, wanted);

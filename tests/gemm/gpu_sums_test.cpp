@@ -251,8 +251,9 @@ TYPED_TEST(GpuSums, ABatchIsReducedIntoOneC) {
         const GemmProblem& p = r.p;
         const MatrixView<T, Location::device> c{r.c(), p.m, p.n, p.ldc};
         gemm_batch_reduce<T, Location::device>(
-            context, p.op_a, p.op_b, alpha, Strided{r.a(), p.a_rows(), p.a_cols(), p.lda, p.stride_a, count},
-            Strided{r.b(), p.b_rows(), p.b_cols(), p.ldb, p.stride_b, count}, beta, c, this->options_);
+            context, p.op_a, p.op_b, alpha,
+            Strided{{r.a(), p.a_rows(), p.a_cols(), p.lda}, p.stride_a, count},
+            Strided{{r.b(), p.b_rows(), p.b_cols(), p.ldb}, p.stride_b, count}, beta, c, this->options_);
         this->gpu_->synchronize();
         EXPECT_TRUE(equal(r.result(), r.expected)) << to_string(p);
         r.reset();

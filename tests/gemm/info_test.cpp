@@ -120,8 +120,8 @@ TEST(FixedInfo, AFaultOfTheWholeBatchIsReportedForAll) {
   Context context;
   std::vector<double> data(64, -1);
   Codes codes(3, 99);
-  const StridedBatch<const double> a{data.data(), 4, 4, 3, 16, 3};
-  const StridedBatch<double> c{data.data(), 4, 4, 4, 16, 3};
+  const StridedBatch<const double> a{{data.data(), 4, 4, 3}, 16, 3};
+  const StridedBatch<double> c{{data.data(), 4, 4, 4}, 16, 3};
   gemm_batched<double>(context, Op::none, Op::none, 1.0, a, c, 0.0, c, {}, {InfoMode::all, codes.data()});
   EXPECT_EQ(codes, Codes(3, -8));
   EXPECT_EQ(data, std::vector<double>(64, -1));

@@ -205,12 +205,12 @@ TEST(LargeCount, EmptyProblemsCostNothing) {
   Context context;
   double x[1] = {1}, y[1] = {1}, z[1] = {7};
   const std::int64_t count = std::int64_t(1) << 40;
-  gemm_batched<double>(context, Op::none, Op::none, 1.0, StridedBatch<const double>{x, 0, 4, 1, 4, count},
-                       StridedBatch<const double>{y, 4, 0, 4, 4, count}, 0.0,
-                       StridedBatch<double>{z, 0, 0, 1, 1, count});
-  gemm_batched<double>(context, Op::none, Op::none, 1.0, StridedBatch<const double>{x, 0, 1, 1, 4, count},
-                       StridedBatch<const double>{y, 1, 1, 4, 4, count}, 0.0,
-                       StridedBatch<double>{z, 0, 1, 1, 1, count});
+  gemm_batched<double>(context, Op::none, Op::none, 1.0, StridedBatch<const double>{{x, 0, 4, 1}, 4, count},
+                       StridedBatch<const double>{{y, 4, 0, 4}, 4, count}, 0.0,
+                       StridedBatch<double>{{z, 0, 0, 1}, 1, count});
+  gemm_batched<double>(context, Op::none, Op::none, 1.0, StridedBatch<const double>{{x, 0, 1, 1}, 4, count},
+                       StridedBatch<const double>{{y, 1, 1, 4}, 4, count}, 0.0,
+                       StridedBatch<double>{{z, 0, 1, 1}, 1, count});
   gemm_batched<double>(context, Op::none, Op::none, 1.0, InterleavedBatch<const double>{x, 3, 0, 3, 8, count},
                        InterleavedBatch<const double>{y, 0, 0, 1, 8, count}, 0.0,
                        InterleavedBatch<double>{z, 3, 0, 3, 8, count});
@@ -227,9 +227,9 @@ TEST(LargeCount, NothingToAddLeavesCAlone) {
   if (!c) GTEST_SKIP() << "the system refuses sparse address space";
   auto* data = reinterpret_cast<double*>(c.data());
   data[count - 1] = 3;
-  gemm_batched<double>(context, Op::none, Op::none, 0.0, StridedBatch<const double>{x, 1, 1, 1, 0, count},
-                       StridedBatch<const double>{y, 1, 1, 1, 0, count}, 1.0,
-                       StridedBatch<double>{data, 1, 1, 1, 1, count});
+  gemm_batched<double>(context, Op::none, Op::none, 0.0, StridedBatch<const double>{{x, 1, 1, 1}, 0, count},
+                       StridedBatch<const double>{{y, 1, 1, 1}, 0, count}, 1.0,
+                       StridedBatch<double>{{data, 1, 1, 1}, 1, count});
   EXPECT_EQ(data[count - 1], 3);
 }
 

@@ -163,19 +163,21 @@ TEST(Levels, CallsNameBadCountsAndLeaveCAlone) {
                            const StridedBatch<double>& vc) {
     try {
       gemm_batched<double>(context, Op::none, Op::none, 1.0, va,
-                           StridedBatch<const double>{b.data(), 2, 2, 2, 4, 2, 3, 8}, 0.0, vc);
+                           StridedBatch<const double>{{b.data(), 2, 2, 2}, 4, 2}.repeat(8, 3), 0.0, vc);
       ADD_FAILURE() << "nothing was thrown for " << argument;
     } catch (const Error& error) {
       EXPECT_EQ(error.argument(), argument) << error.what();
     }
     EXPECT_EQ(c, std::vector<double>(64, -1));
   };
-  const StridedBatch<const double> good{a.data(), 2, 2, 2, 4, 2, 3, 8};
-  refused("outer_count", {a.data(), 2, 2, 2, 4, 3, 2, 8}, {c.data(), 2, 2, 2, 4, 2, 3, 8});
-  refused("count", good, {c.data(), 2, 2, 2, 4, 2, 2, 8});
-  refused("outer_c", good, {c.data(), 2, 2, 2, 4, 2, 3, 7});
+  const auto levels = [](auto& x, std::int64_t inner, std::int64_t outer, std::int64_t outer_stride) {
+    return strided_batch(column_major(x.data(), 2, 2), 4, inner).repeat(outer_stride, outer);
+  };
+  refused("outer_count", levels(a, 3, 2, 8), levels(c, 2, 3, 8));
+  refused("count", levels(a, 2, 3, 8), levels(c, 2, 2, 8));
+  refused("outer_c", levels(a, 2, 3, 8), levels(c, 2, 3, 7));
   const std::int64_t far = std::int64_t(1) << 40;
-  refused("count", {a.data(), 2, 2, 2, 4, far, far, 8}, {c.data(), 2, 2, 2, 4, far, far, 8});
+  refused("count", levels(a, far, far, 8), levels(c, far, far, 8));
 }
 
 TEST(Levels, PlansAreFoundAgainWhateverTheSpelling) {

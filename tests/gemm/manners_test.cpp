@@ -48,8 +48,8 @@ TEST(Manners, NoticesComeToAnEnd) {
   ASSERT_EQ(setenv("TILEWRIGHT_LOG", "off", 1), 0);
   const Context context({.use_wisdom = false});
   ASSERT_EQ(unsetenv("TILEWRIGHT_LOG"), 0);
-  for (int i = 0; i < 3000; ++i) context.impl().notice(fmt::format("notice {}", i));
-  const std::vector<std::string> kept = context.impl().notices();
+  for (int i = 0; i < 3000; ++i) Access::impl(context).notice(fmt::format("notice {}", i));
+  const std::vector<std::string> kept = Access::impl(context).notices();
   ASSERT_EQ(kept.size(), 1000u);
   EXPECT_EQ(kept[998], "notice 998");
   EXPECT_NE(kept[999].find("the last one"), std::string::npos) << kept[999];

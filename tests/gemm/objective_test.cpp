@@ -39,7 +39,7 @@ class ObjectiveOfCalls : public WisdomFolder {
   }
   // The line of the file that the config came from; "" for the rule of thumb.
   std::string line_of(const GemmPlan& made) {
-    const std::string& source = made.impl().known.source;
+    const std::string& source = Access::impl(made).known.source;
     return source.starts_with(options_.wisdom) ? source.substr(options_.wisdom.size() + 1) : "";
   }
 
@@ -54,7 +54,7 @@ TEST_F(ObjectiveOfCalls, RecordsOfThatObjectiveServe) {
   EXPECT_EQ(line_of(planned(known, Objective::energy_within)), "4") << "5 % is usual";
   EXPECT_EQ(line_of(planned(known, Objective::energy_within, 0.05)), "4");
   const GemmPlan made = planned(known, Objective::energy);
-  EXPECT_TRUE(made.impl().notices.empty());
+  EXPECT_TRUE(Access::impl(made).notices.empty());
   EXPECT_NE(made.explain().find("searched for energy"), std::string::npos) << made.explain();
 }
 
@@ -62,19 +62,21 @@ TEST_F(ObjectiveOfCalls, WhatWasSearchedForTimeStandsInWithANotice) {
   for (const auto& made :
        {planned(time_alone, Objective::energy), planned(known, Objective::edp),
         planned(known, Objective::alpha, 0.3), planned(known, Objective::energy_within, 0.1)}) {
-    EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
-    EXPECT_EQ(made.impl().known.recorded.objective, "time");
-    ASSERT_EQ(made.impl().notices.size(), 1u);
-    EXPECT_NE(made.impl().notices[0].find("searched for time"), std::string::npos) << made.impl().notices[0];
+    EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::exact);
+    EXPECT_EQ(Access::impl(made).known.recorded.objective, "time");
+    ASSERT_EQ(Access::impl(made).notices.size(), 1u);
+    EXPECT_NE(Access::impl(made).notices[0].find("searched for time"), std::string::npos)
+        << Access::impl(made).notices[0];
     EXPECT_NE(made.explain().find("searched for time"), std::string::npos) << made.explain();
   }
 }
 
 TEST_F(ObjectiveOfCalls, TheDefaultStandsInWhereNothingIsKnown) {
   const GemmPlan made = planned(unknown, Objective::edp);
-  EXPECT_EQ(made.impl().known.match, WisdomMatch::none);
-  ASSERT_EQ(made.impl().notices.size(), 1u);
-  EXPECT_NE(made.impl().notices[0].find("objective = edp"), std::string::npos) << made.impl().notices[0];
+  EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::none);
+  ASSERT_EQ(Access::impl(made).notices.size(), 1u);
+  EXPECT_NE(Access::impl(made).notices[0].find("objective = edp"), std::string::npos)
+      << Access::impl(made).notices[0];
 }
 
 TEST_F(ObjectiveOfCalls, TheyRunAndAreKeptApart) {

@@ -39,7 +39,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 std::string chosen(Context& context, const std::string& problem, const GemmOptions& options = {}) {
-  return plan(context, parse_problem(problem), options).impl().candidate;
+  return Access::impl(plan(context, parse_problem(problem), options)).candidate;
 }
 
 TEST(Candidates, SmallOnesGoToTheSmallKernel) {
@@ -52,7 +52,7 @@ TEST(Candidates, SmallOnesGoToTheSmallKernel) {
 
 TEST(Candidates, LargeOnesGoToCblasOrTheReference) {
   Context context;
-  const bool cblas = context.impl().cblas()->available();
+  const bool cblas = Access::impl(context).cblas()->available();
   EXPECT_EQ(chosen(context, "gemm:f64:nn:m=65,n=65,k=2"), cblas ? "cblas" : "reference");
   EXPECT_EQ(chosen(context, "gemm:f64:nn:m=2,n=2,k=65"), cblas ? "cblas" : "reference");
   EXPECT_EQ(chosen(context, "gemm_batched:f64:nn:m=65,n=2,k=2:interleaved:batch=3"), "reference");
@@ -130,7 +130,7 @@ TEST(Config, AskedForOverWisdomAndDefault) {
   GemmOptions options;
   options.config = R"({"isa": "portable"})";
   const GemmPlan portable = plan(context, p, options);
-  EXPECT_EQ(portable.impl().runner->config()["isa"], "portable");
+  EXPECT_EQ(Access::impl(portable).runner->config()["isa"], "portable");
   EXPECT_TRUE(contains(portable.explain(), "asked for")) << portable.explain();
 
   const auto refused = [&](const char* config, const char* argument) {
@@ -156,7 +156,7 @@ TEST(Config, IsAlwaysAPointOfTheSpace) {
          {"gemm:f64:nn:m=7,n=9,k=3", "gemm_batched:f32:tn:m=13,n=13,k=26:strided:batch=1e6",
           "gemm_batched:c128:nc:m=3,n=3,k=3:pointer:batch=100:beta=1"}) {
       const GemmPlan made = plan(context, parse_problem(text));
-      const auto config = from_json<GemmSmallCpuConfig>(made.impl().runner->config());
+      const auto config = from_json<GemmSmallCpuConfig>(Access::impl(made).runner->config());
       EXPECT_TRUE(gemm_small_cpu_space(made.problem(), config.isa).contains(config)) << cpu << ' ' << text;
     }
   }
@@ -164,7 +164,7 @@ TEST(Config, IsAlwaysAPointOfTheSpace) {
 
 std::string notices_of(Context& context) {
   std::string all;
-  for (const std::string& notice : context.impl().notices()) all += notice + '\n';
+  for (const std::string& notice : Access::impl(context).notices()) all += notice + '\n';
   return all;
 }
 
@@ -248,11 +248,11 @@ TEST(Config, WisdomIsUsedAndNamed) {
   const TemporaryFile file(record.dump() + "\n");
   Context context({.cpu = "portable", .wisdom = file.path()});
   const GemmPlan made = plan(context, p);
-  EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
+  EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::exact);
   EXPECT_TRUE(contains(made.explain(), file.path() + ":1")) << made.explain();
   EXPECT_TRUE(contains(made.explain(), "on one thread (by its record)")) << made.explain();
   Context without({.cpu = "portable", .use_wisdom = false, .wisdom = file.path()});
-  EXPECT_EQ(plan(without, p).impl().known.match, WisdomMatch::none);
+  EXPECT_EQ(Access::impl(plan(without, p)).known.match, WisdomMatch::none);
 }
 
 // Which of two nearly equal kernels wins is a matter of the machine.
@@ -267,7 +267,7 @@ TEST(Config, RecordsOfOtherDevicesCountWhereTheyGainedMuch) {
     if (default_seconds) record["default_seconds"] = *default_seconds;
     const TemporaryFile file(record.dump() + "\n");
     Context context({.cpu = "portable", .wisdom = file.path()});
-    return plan(context, p).impl().known.match;
+    return Access::impl(plan(context, p)).known.match;
   };
   EXPECT_EQ(match("Abacus 1", 1.3e-9), WisdomMatch::near_device);
   EXPECT_EQ(match("Abacus 1", 1.1e-9), WisdomMatch::none);
@@ -292,7 +292,7 @@ TEST(ContextOptions, TheEnvironmentForcesTheCpu) {
   const char* before = std::getenv("TILEWRIGHT_CPU");
   const std::string saved = before == nullptr ? "" : before;
   setenv("TILEWRIGHT_CPU", "portable", 1);
-  EXPECT_EQ(Context().impl().isa, Isa::portable);
+  EXPECT_EQ(Access::impl(Context()).isa, Isa::portable);
   setenv("TILEWRIGHT_CPU", "pdp11", 1);
   EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, "TILEWRIGHT_CPU", [] { Context(); }),
                        "TILEWRIGHT_CPU = 'pdp11'"));
@@ -304,14 +304,14 @@ TEST(ContextOptions, ACblasThatIsNamedMustBeOne) {
   large.m = large.n = large.k = 300;
   for (const char* name : {"nonsense", "/tmp", "libm.so.6"}) {
     Context context({.use_wisdom = false});
-    context.impl().environment.cblas = name;
+    Access::impl(context).environment.cblas = name;
     const auto message =
         error_of(ErrorCode::io, "TILEWRIGHT_CBLAS", [&] { (void)plan(context, packed(large), {}); });
     EXPECT_TRUE(contains(message, std::string("TILEWRIGHT_CBLAS = '") + name + "'")) << message;
   }
   Context without({.use_wisdom = false});
-  without.impl().environment.cblas = "none";
-  EXPECT_FALSE(without.impl().cblas()->available());
+  Access::impl(without).environment.cblas = "none";
+  EXPECT_FALSE(Access::impl(without).cblas()->available());
 }
 
 TEST(Residency, IsJudgedByTheFootprint) {
@@ -332,7 +332,7 @@ TEST(Residency, IsJudgedByTheFootprint) {
 TEST(KernelCache, ServesEveryProblemOfTheSameCode) {
   Context context;
   const auto kernel = [&](const char* text) {
-    return plan(context, parse_problem(text)).impl().runner->direct_call().kernel;
+    return Access::impl(plan(context, parse_problem(text))).runner->direct_call().kernel;
   };
   const auto first = kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10:residency=l1");
   EXPECT_EQ(first, kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=11:residency=l1"));
@@ -346,10 +346,10 @@ TEST(KernelCache, ServesEveryProblemOfTheSameCode) {
 TEST(PlanCache, RepeatedCallsShareAPlan) {
   Context context;
   const GemmProblem p = parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10");
-  EXPECT_EQ(&plan(context, p).impl(), &plan(context, p).impl());
+  EXPECT_EQ(&Access::impl(plan(context, p)), &Access::impl(plan(context, p)));
   GemmOptions options;
   options.threads = 2;
-  EXPECT_NE(&plan(context, p).impl(), &plan(context, p, options).impl());
+  EXPECT_NE(&Access::impl(plan(context, p)), &Access::impl(plan(context, p, options)));
 }
 
 TEST(PlanCache, APlanOutlivesItsContext) {

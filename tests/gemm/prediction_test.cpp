@@ -37,7 +37,7 @@ TEST(Prediction, TheModelsOfTheNode) {
   const GemmPlan made = plan(c.context, p, options);
   const auto predicted_s = made.predicted_s();
   ASSERT_TRUE(predicted_s);
-  const HybridModels models = hybrid_models({c.context.impl(), p, options});
+  const HybridModels models = hybrid_models({Access::impl(c.context), p, options});
   const GpuModel& gpu = models.node->gpus.front();
   const double product_s = gpu.gemm[std::size_t(p.dtype)].of(4000, 4000, 4000);
   const double matrix_bytes = 8.0 * 4000 * 4000;

@@ -39,13 +39,14 @@ class SmallCalls : public ::testing::Test {
       gemm<double>(context_, p.op_a, p.op_b, 1.0, {a_.data(), p.m, p.k, p.lda}, {b_.data(), p.k, p.n, p.ldb},
                    1.0, {c_.data(), p.m, p.n, p.ldc});
     else
-      gemm_batched<double>(context_, p.op_a, p.op_b, 1.0,
-                           StridedBatch<const double>{a_.data(), p.m, p.k, p.lda, p.stride_a, p.batch_count},
-                           StridedBatch<const double>{b_.data(), p.k, p.n, p.ldb, p.stride_b, p.batch_count},
-                           1.0, StridedBatch<double>{c_.data(), p.m, p.n, p.ldc, p.stride_c, p.batch_count});
+      gemm_batched<double>(
+          context_, p.op_a, p.op_b, 1.0,
+          StridedBatch<const double>{{a_.data(), p.m, p.k, p.lda}, p.stride_a, p.batch_count},
+          StridedBatch<const double>{{b_.data(), p.k, p.n, p.ldb}, p.stride_b, p.batch_count}, 1.0,
+          StridedBatch<double>{{c_.data(), p.m, p.n, p.ldc}, p.stride_c, p.batch_count});
   }
   const GemmSmallCpuKernel* own(const GemmProblem& problem) {
-    const BoundKernel* kernel = context_.impl().small->recent(small_key(as_called(problem, {})));
+    const BoundKernel* kernel = Access::impl(context_).small->recent(small_key(as_called(problem, {})));
     return kernel == nullptr ? nullptr : &kernel->kernel();
   }
   // Calls until the problem has a kernel of its own; how many it took.
@@ -72,7 +73,7 @@ TEST_F(SmallCalls, AShapeThatComesAgainAndAgainGetsItsOwn) {
   const int calls = call_until_own(p);
   EXPECT_GT(calls, 100);
   EXPECT_LT(calls, 20000);
-  EXPECT_EQ(own(p)->config().isa, context_.impl().isa);
+  EXPECT_EQ(own(p)->config().isa, Access::impl(context_).isa);
   multiply(p);
   for (int i = 0; i < 16; ++i) EXPECT_EQ(c_[std::size_t(i)], 4.0 * (calls + 1)) << "the same sums by both";
 }
@@ -115,7 +116,7 @@ TEST_F(SmallCalls, WhatEntersTheCodeEntersTheKey) {
 TEST_F(SmallCalls, ForgettingPlansForgetsTheirKernels) {
   const GemmProblem p = problem_of(4, 4, 4);
   call_until_own(p);
-  context_.forget_plans();
+  context_.clear_plan_cache();
   EXPECT_EQ(own(p), nullptr);
   EXPECT_GT(call_until_own(p), 100);
 }
@@ -125,7 +126,7 @@ TEST_F(SmallCalls, WhatIsPreparedIsThereFromTheFirstCallOn) {
     prepare(context_, std::vector{p});
     multiply(p);
     ASSERT_NE(own(p), nullptr) << to_string(p);
-    EXPECT_EQ(own(p)->config().isa, context_.impl().isa);
+    EXPECT_EQ(own(p)->config().isa, Access::impl(context_).isa);
   }
 }
 
@@ -134,8 +135,8 @@ TEST_F(SmallCalls, ContextsShareNoKernels) {
   call_until_own(p);
   Context other(quiet());
   const SmallKey key = small_key(p);
-  EXPECT_EQ(other.impl().small->recent(key), nullptr);
-  EXPECT_NE(context_.impl().small->recent(key), nullptr);
+  EXPECT_EQ(Access::impl(other).small->recent(key), nullptr);
+  EXPECT_NE(Access::impl(context_).small->recent(key), nullptr);
 }
 
 TEST_F(SmallCalls, InPlaceIsRefusedAtEverySize) {
@@ -272,7 +273,7 @@ TEST_F(SmallCalls, BandsOfALongSideAreRight) {
           GemmOptions options;
           options.threads = threads;
           const GemmPlan made = plan(context_, p, options);
-          ASSERT_EQ(made.impl().candidate, "gemm_small_cpu_bands");
+          ASSERT_EQ(Access::impl(made).candidate, "gemm_small_cpu_bands");
           const auto count = std::size_t(p.batch_count);
           std::vector<double> a(count * std::size_t(p.m * p.k)), b(count * std::size_t(p.k * p.n));
           for (std::size_t i = 0; i < a.size(); ++i) a[i] = double(i * 7 % 13) - 6;
@@ -310,7 +311,7 @@ class NearShape : public ::testing::Test {
     options.wisdom = folder_.write("a.jsonl", line.dump() + "\n");
     options.notices = false;
     const Context context(options);
-    Context::Impl& impl = context.impl();
+    Context::Impl& impl = Access::impl(context);
     const auto made = make_plan(impl, residing(7), {}, true);
     EXPECT_EQ(made->known.match, WisdomMatch::near_shape);
     return from_json<GemmSmallCpuConfig>(made->runner->config());

@@ -156,8 +156,8 @@ TYPED_TEST(Sums, ABatchIsReducedIntoOneC) {
           p.k = s.k;
           gemm_batch_reduce<T>(
               context, p.op_a, p.op_b, alpha,
-              StridedBatch<const T>{a.data(), p.a_rows(), p.a_cols(), p.lda, p.stride_a, count},
-              StridedBatch<const T>{b.data(), p.b_rows(), p.b_cols(), p.ldb, p.stride_b, count}, beta,
+              StridedBatch<const T>{{a.data(), p.a_rows(), p.a_cols(), p.lda}, p.stride_a, count},
+              StridedBatch<const T>{{b.data(), p.b_rows(), p.b_cols(), p.ldb}, p.stride_b, count}, beta,
               MatrixView<T>{c.data(), p.m, p.n, p.ldc});
           EXPECT_TRUE(same(c, expected)) << to_string(isa) << " " << to_string(p);
           std::vector<const T*> as, bs;
@@ -275,16 +275,16 @@ TEST_F(SumsRefused, ReducingWhatDoesNotFit) {
     }
     for (const double x : c_) EXPECT_EQ(x, 5) << "written";
   };
-  const StridedBatch<const double> a{a_, 2, 2, 2, 4, 3}, b{b_, 2, 2, 2, 4, 3};
+  const StridedBatch<const double> a{{a_, 2, 2, 2}, 4, 3}, b{{b_, 2, 2, 2}, 4, 3};
   const MatrixView<double> c{c_, 2, 2, 2};
-  fails("count", {a_, 2, 2, 2, 4, 2}, b, c);
-  fails("a", {nullptr, 2, 2, 2, 4, 3}, b, c);
-  fails("a", {a_, 3, 2, 3, 4, 3}, b, c);
-  fails("b", a, {b_, 2, 3, 2, 4, 3}, c);
+  fails("count", {{a_, 2, 2, 2}, 4, 2}, b, c);
+  fails("a", {{nullptr, 2, 2, 2}, 4, 3}, b, c);
+  fails("a", {{a_, 3, 2, 3}, 4, 3}, b, c);
+  fails("b", a, {{b_, 2, 3, 2}, 4, 3}, c);
   fails("c", a, b, {nullptr, 2, 2, 2});
-  fails("c", {c_, 2, 2, 2, 4, 1}, {b_, 2, 2, 2, 4, 1}, c);
-  fails("stride_a", {a_, 2, 2, 2, -4, 3}, b, c);
-  fails("lda", {a_, 2, 2, 1, 4, 3}, b, c);
+  fails("c", {{c_, 2, 2, 2}, 4, 1}, {{b_, 2, 2, 2}, 4, 1}, c);
+  fails("stride_a", {{a_, 2, 2, 2}, -4, 3}, b, c);
+  fails("lda", {{a_, 2, 2, 1}, 4, 3}, b, c);
   StridedBatch<const double> levels = a;
   levels.outer_count = 2, levels.outer_stride = 12;
   fails("outer_count", levels, b, c);

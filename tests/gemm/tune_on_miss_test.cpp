@@ -34,7 +34,8 @@ class TuneOnMissTest : public WisdomFolder {
   void multiply(Context& context, std::int64_t n, const GemmOptions& how) {
     const std::int64_t ld = n + 3, stride = ld * n, count = 4;
     std::vector<double> a(std::size_t(stride * count), 1), c(a.size(), -1);
-    const StridedBatch<double> in{a.data(), n, n, ld, stride, count}, out{c.data(), n, n, ld, stride, count};
+    const StridedBatch<double> in{{a.data(), n, n, ld}, stride, count},
+        out{{c.data(), n, n, ld}, stride, count};
     gemm_batched(context, Op::none, Op::none, 1.0, in, in, 0.0, out, how);
     EXPECT_EQ(c[0], double(n));
   }
@@ -176,7 +177,7 @@ TEST_F(TuneOnMissTest, TunesProblemsByName) {
   p.m = p.n = 3, p.k = 2;
   p.residency = Residency::l1;
   (void)plan(context, packed(p));  // made before; the next one knows more
-  const Tuned tuned = tune(context, p, {0.2, "time", "random"});
+  const Tuned tuned = tune(context, p, {.budget_s = 0.2, .strategy = SearchStrategy::random});
   EXPECT_EQ(tuned.wisdom, path("wisdom.sqlite"));
   EXPECT_EQ(tuned.problem.n, 3);
   EXPECT_GT(tuned.seconds, 0);
@@ -184,8 +185,8 @@ TEST_F(TuneOnMissTest, TunesProblemsByName) {
   EXPECT_EQ(from_json<GemmSmallCpuConfig>(nlohmann::json::parse(tuned.config)).isa, Isa::portable);
   EXPECT_NE(plan(context, packed(p)).explain().find("exact"), std::string::npos);
   EXPECT_THROW(tune(context, p, {0}), Error);
-  EXPECT_THROW(tune(context, p, {0.1, "joules"}), Error);
-  EXPECT_THROW(tune(context, p, {0.1, "time", "annealing"}), Error);
+  EXPECT_THROW(tune(context, p, {.budget_s = 0.1, .objective = Objective::alpha}), Error);
+  EXPECT_THROW(tune(context, p, {.budget_s = 0.1, .strategy = static_cast<SearchStrategy>(4)}), Error);
   p.m = 65;
   EXPECT_THROW(tune(context, p), Error);
 }

@@ -45,11 +45,15 @@ struct ArraysByRows : X {
 };
 
 struct CVariableOnDevice : CArrays {
-  CVariableOnDevice() { count = batch; }
+  CVariableOnDevice() {
+    count = batch;
+    options.location = TILEWRIGHT_DEVICE;
+    options.max_m = m, options.max_n = n, options.max_k = k;
+  }
   tilewright_status call() {
-    return tilewright_gemm_variable_batched_on_device(context, dtype, op_a, op_b, rows, cols, depth, at_m,
-                                                      at_n, at_k, alpha, at_a, at_lda, at_b, at_ldb, beta,
-                                                      at_c, at_ldc, count, &options, info_mode, info);
+    return tilewright_gemm_variable_batched(context, dtype, at_op_a, at_op_b, at_m, at_n, at_k, alpha, at_a,
+                                            at_lda, at_b, at_ldb, beta, at_c, at_ldc, count, &options,
+                                            info_mode, info);
   }
 };
 
@@ -189,18 +193,18 @@ Battery<X> tell_variable(const char* call) {
 }
 
 void tell_on_device() {
-  const Battery<CVariableOnDevice> t("tilewright_gemm_variable_batched_on_device");
+  const Battery<CVariableOnDevice> t("tilewright_gemm_variable_batched/device");
   spoil_c_scalars(t);
   spoil_arrays(t);
   for (const int value : {-1, 7})
     t.run("op_a=" + std::to_string(value),
-          [value](CVariableOnDevice& x) { x.op_a = c_enum<tilewright_op>(value); });
+          [value](CVariableOnDevice& x) { x.all_op_a[0] = c_enum<tilewright_op>(value); });
   t.numbers(
-      "most_m", 0, [](CVariableOnDevice & x) -> auto& { return x.rows; });
+      "max_m", 0, [](CVariableOnDevice & x) -> auto& { return x.options.max_m; });
   t.numbers(
-      "most_n", 0, [](CVariableOnDevice & x) -> auto& { return x.cols; });
+      "max_n", 0, [](CVariableOnDevice & x) -> auto& { return x.options.max_n; });
   t.numbers(
-      "most_k", 0, [](CVariableOnDevice & x) -> auto& { return x.depth; });
+      "max_k", 0, [](CVariableOnDevice & x) -> auto& { return x.options.max_k; });
   t.numbers(
       "batch_count", 0, [](CVariableOnDevice & x) -> auto& { return x.count; });
   t.run("row_major=1", [](CVariableOnDevice& x) { x.options.row_major = 1; });

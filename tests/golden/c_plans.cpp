@@ -19,7 +19,10 @@ void tell_created(const char* what, const tilewright_context_options* options) {
 
 void tell_contexts() {
   const auto with = [](const char* cpu, const char* wisdom) {
-    return tilewright_context_options{cpu, wisdom, 0, 0, 0};
+    tilewright_context_options options;
+    options.cpu = cpu, options.wisdom = wisdom;
+    options.no_wisdom = options.no_jit = options.no_notices = 0;
+    return options;
   };
   tell_created("options=null", nullptr);
   const auto bad_cpu = with("x", nullptr), bad_file = with(nullptr, "/nowhere/x.jsonl"),

@@ -81,7 +81,7 @@ void spoil_empty(const Battery<X>& t, const std::string& name, Empty empty) {
   t.run(name + ",threads=-1", [&](X& x) { empty(x), x.options.threads = -1; });
   t.run(name + ",candidate=x", [&](X& x) { empty(x), x.options.candidate = "x"; });
   t.run(name + ",stream=0x10",
-        [&](X& x) { empty(x), x.options.stream = reinterpret_cast<void*>(std::uintptr_t(16)); });
+        [&](X& x) { empty(x), x.options.queue.stream = reinterpret_cast<CUstream_st*>(std::uintptr_t(16)); });
 }
 
 template <class X>

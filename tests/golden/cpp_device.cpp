@@ -31,9 +31,9 @@ struct DeviceSingle : DeviceCall {
 };
 
 struct DeviceStrided : DeviceCall {
-  StridedBatch<const double, device> view_a{place<const double>(1), m, k, m, m*k, batch},
-      view_b{place<const double>(2), k, n, k, k*n, batch};
-  StridedBatch<double, device> view_c{place<double>(3), m, n, m, m* n, batch};
+  StridedBatch<const double, device> view_a{{place<const double>(1), m, k, m}, m*k, batch},
+      view_b{{place<const double>(2), k, n, k}, k*n, batch};
+  StridedBatch<double, device> view_c{{place<double>(3), m, n, m}, m* n, batch};
   void call() {
     gemm_batched<double, device>(context(), op_a, op_b, 1.0, view_a, view_b, 0.0, view_c, options, info);
   }
@@ -58,8 +58,8 @@ struct DeviceInterleaved : DeviceCall {
 };
 
 struct DeviceReduceStrided : DeviceCall {
-  StridedBatch<const double, device> view_a{place<const double>(1), m, k, m, m*k, batch},
-      view_b{place<const double>(2), k, n, k, k*n, batch};
+  StridedBatch<const double, device> view_a{{place<const double>(1), m, k, m}, m*k, batch},
+      view_b{{place<const double>(2), k, n, k}, k*n, batch};
   MatrixView<double, device> view_c{place<double>(3), m, n, m};
   void call() {
     gemm_batch_reduce<double, device>(context(), op_a, op_b, 1.0, view_a, view_b, 0.0, view_c, options);
@@ -92,7 +92,7 @@ struct DeviceGrouped : DeviceCall {
 struct DeviceVariable : DeviceCall {
   VariableBatch<double> items;
   DeviceVariable() {
-    items.most_m = m, items.most_n = n, items.most_k = k;
+    items.max_m = m, items.max_n = n, items.max_k = k;
     std::uintptr_t number = 1;
     for (const std::int64_t** array : {&items.m, &items.n, &items.k, &items.lda, &items.ldb, &items.ldc})
       *array = place<const std::int64_t>(number++);
@@ -139,7 +139,7 @@ struct PlanOfStacks : DeviceStack {
 };
 
 struct DeviceInterleave : DeviceCall {
-  StridedBatch<const double, device> from{place<const double>(1), m, k, m, m* k, batch};
+  StridedBatch<const double, device> from{{place<const double>(1), m, k, m}, m* k, batch};
   InterleavedBatch<double, device> to{place<double>(2), m, k, m, 2, batch};
   void call() { interleave<double>(context(), from, to, options); }
 };
@@ -161,7 +161,7 @@ void spoil_few_options(const Battery<X>& t) {
   t.run("objective=7", [](X& x) { x.options.objective = static_cast<Objective>(7); });
   t.run("threads=-1", [](X& x) { x.options.threads = -1; });
   t.run("candidate=x", [](X& x) { x.options.candidate = "x"; });
-  t.run("device=-1", [](X& x) { x.options.device = -1; });
+  t.run("device=-1", [](X& x) { x.options.queue.device = -1; });
   t.run("align_bytes=3", [](X& x) { x.options.align_bytes = 3; });
 }
 
@@ -202,12 +202,12 @@ void tell_device_groups() {
   v.no_enumerator(
       "op_b", [](DeviceVariable & x) -> auto& { return x.items.op_b; });
   v.numbers(
-      "most_m", 0, [](DeviceVariable & x) -> auto& { return x.items.most_m; });
+      "max_m", 0, [](DeviceVariable & x) -> auto& { return x.items.max_m; });
   v.numbers(
-      "most_n", 0, [](DeviceVariable & x) -> auto& { return x.items.most_n; });
+      "max_n", 0, [](DeviceVariable & x) -> auto& { return x.items.max_n; });
   v.numbers(
-      "most_k", 0, [](DeviceVariable & x) -> auto& { return x.items.most_k; });
-  v.run("most_m=65", [](DeviceVariable& x) { x.items.most_m = 65; });
+      "max_k", 0, [](DeviceVariable & x) -> auto& { return x.items.max_k; });
+  v.run("max_m=65", [](DeviceVariable& x) { x.items.max_m = 65; });
   v.numbers(
       "count", 0, [](DeviceVariable & x) -> auto& { return x.items.count; });
   v.null(
@@ -266,12 +266,13 @@ void tell_device_layouts() {
       "from.data", [](DeviceInterleave & x) -> auto& { return x.from.data; });
   t.null(
       "to.data", [](DeviceInterleave & x) -> auto& { return x.to.data; });
-  t.run("device=-1", [](DeviceInterleave& x) { x.options.device = -1; });
+  t.run("device=-1", [](DeviceInterleave& x) { x.options.queue.device = -1; });
   t.run("threads=-1", [](DeviceInterleave& x) { x.options.threads = -1; });
   tell_of("prepare_layout", "rows=-1", [] { prepare_layout(context(), DType::f64, -1, 1); });
   tell_of("prepare_layout", "cols=-1", [] { prepare_layout(context(), DType::f64, 1, -1); });
   tell_of("prepare_layout", "dtype=7", [] { prepare_layout(context(), static_cast<DType>(7), 1, 1); });
-  tell_of("prepare_layout", "device=-1", [] { prepare_layout(context(), DType::f64, 1, 1, {.device = -1}); });
+  tell_of("prepare_layout", "device=-1",
+          [] { prepare_layout(context(), DType::f64, 1, 1, {.queue = {.device = -1}}); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Conversion : Operands {
   int threads = 0;
 };
 struct FromStrided : Conversion {
-  StridedBatch<const double> from{a.data(), m, k, m, m* k, batch};
+  StridedBatch<const double> from{{a.data(), m, k, m}, m* k, batch};
   InterleavedBatch<double> to{c.data(), m, k, m, block, batch};
   void call() { interleave<double>(from, to, threads); }
 };
@@ -25,7 +25,7 @@ struct FromPointers : Conversion {
 };
 struct ToStrided : Conversion {
   InterleavedBatch<const double> from{a.data(), m, n, m, block, batch};
-  StridedBatch<double> to{c.data(), m, n, m, m* n, batch};
+  StridedBatch<double> to{{c.data(), m, n, m}, m* n, batch};
   void call() { deinterleave<double>(from, to, threads); }
 };
 struct ToPointers : Conversion {

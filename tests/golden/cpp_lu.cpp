@@ -20,6 +20,8 @@ struct Factors {
   double* at_a = a.data();
   LuOptions options;
 
+  std::span<const std::int64_t> given_pivots() const { return {at_pivots, pivots.size()}; }
+
   Factors() {
     for (std::int64_t i = 0; i < order; ++i) a[std::size_t(i * order + i)] = 2;
     matrix = a;
@@ -30,7 +32,9 @@ struct Factor : Factors {
   std::int64_t m = order;
   std::int64_t* to_pivots = pivots.data();
   std::vector<Area> areas() const { return {output("a", a), output("pivots", pivots)}; }
-  void call() { (void)lu_factor<double>(context(), m, n, at_a, lda, to_pivots, options); }
+  void call() {
+    (void)lu_factor<double>(context(), {at_a, m, n, lda}, {to_pivots, std::size_t(order)}, options);
+  }
 };
 
 struct Solve : Factors {
@@ -38,12 +42,14 @@ struct Solve : Factors {
   std::int64_t nrhs = sides, ldb = order;
   double* at_b = b.data();
   std::vector<Area> areas() const { return {input("a", a), input("pivots", pivots), output("b", b)}; }
-  void call() { lu_solve<double>(context(), op, n, nrhs, at_a, lda, at_pivots, at_b, ldb, options); }
+  void call() {
+    lu_solve<double>(context(), op, {at_a, n, n, lda}, given_pivots(), {at_b, n, nrhs, ldb}, options);
+  }
 };
 
 struct Inverse : Factors {
   std::vector<Area> areas() const { return {output("a", a), input("pivots", pivots)}; }
-  void call() { (void)lu_inverse<double>(context(), n, at_a, lda, at_pivots, options); }
+  void call() { (void)lu_inverse<double>(context(), {at_a, n, n, lda}, given_pivots(), options); }
 };
 
 struct Refine : Factors {
@@ -55,8 +61,8 @@ struct Refine : Factors {
     return {input("a", matrix), input("lu", a), input("pivots", pivots), input("b", b), output("x", x)};
   }
   void call() {
-    (void)lu_refine<double>(context(), op, n, nrhs, at_matrix, lda, at_a, ldlu, at_pivots, at_b, ldb, at_x,
-                            ldx, options);
+    (void)lu_refine<double>(context(), op, {at_matrix, n, n, lda}, {at_a, n, n, ldlu}, given_pivots(),
+                            {at_b, n, nrhs, ldb}, {at_x, n, nrhs, ldx}, options);
   }
 };
 

@@ -124,7 +124,7 @@ struct Run : Operands {
   BatchScalar<double> alpha{1.0}, beta{0.0};
   const double *at_a = a.data(), *at_b = b.data();
   double* at_c = c.data();
-  void* stream = nullptr;
+  CUstream_st* stream = nullptr;
   void call() { made.run<double>(alpha, at_a, at_b, beta, at_c, stream); }
 };
 struct RunOfPointers : Operands {
@@ -146,7 +146,7 @@ void tell_runs() {
   t.run("beta=1", [](Run& x) { x.beta = BatchScalar<double>(1.0); });
   t.run("alpha.values", [](Run& x) { x.alpha = BatchScalar<double>(x.alphas.data()); });
   t.run("beta.values", [](Run& x) { x.beta = BatchScalar<double>(x.betas.data()); });
-  t.run("stream=0x10", [](Run& x) { x.stream = reinterpret_cast<void*>(std::uintptr_t(16)); });
+  t.run("stream=0x10", [](Run& x) { x.stream = reinterpret_cast<CUstream_st*>(std::uintptr_t(16)); });
   t.run("plan=f32", [](Run& x) { x.made = plan(context(), parse_problem("gemm:f32:nn:m=3,n=2,k=4")); });
   t.run("plan=pointer", [](Run& x) {
     x.made = plan(context(), parse_problem("gemm_batched:f64:nn:m=3,n=2,k=4:pointer:batch=3"));
@@ -185,7 +185,8 @@ void tell_chains() {
   t.run("threads=4097", [](ChainCall& x) { x.options.threads = 4097; });
   t.numbers(
       "piece", 0, [](ChainCall & x) -> auto& { return x.options.piece; });
-  t.run("stream=0x10", [](ChainCall& x) { x.options.stream = reinterpret_cast<void*>(std::uintptr_t(16)); });
+  t.run("stream=0x10",
+        [](ChainCall& x) { x.options.stream = reinterpret_cast<CUstream_st*>(std::uintptr_t(16)); });
   t.null(
       "passes[1].plan", [](ChainCall & x) -> auto& { return x.passes[1].plan; });
   t.run("passes[0].a=null", [](ChainCall& x) { x.passes[0].a.data = nullptr; });
@@ -241,10 +242,12 @@ void tell_tuning() {
   with("budget_s=0", {.budget_s = 0}, good);
   with("budget_s=-1", {.budget_s = -1}, good);
   with("budget_s=nan", {.budget_s = nan}, good);
-  with("objective=x", {.objective = "x"}, good);
-  with("objective=alpha", {.objective = "alpha"}, good);
-  with("objective=alpha=2", {.objective = "alpha=2"}, good);
-  with("strategy=x", {.strategy = "x"}, good);
+  with("objective=7", {.objective = static_cast<Objective>(7)}, good);
+  with("objective=alpha", {.objective = Objective::alpha}, good);
+  with("objective=alpha,weight=2", {.objective = Objective::alpha, .objective_weight = 2}, good);
+  with("strategy=7", {.strategy = static_cast<SearchStrategy>(7)}, good);
+  tell_of("tune_search", "objective=x", [] { (void)tune_search("x", "local"); });
+  tell_of("tune_search", "strategy=x", [] { (void)tune_search("time", "x"); });
   with("resume=true", {.resume = true}, good);
   with("log=/nowhere/x", {.log = "/nowhere/x"}, good);
   with("m=-1", {}, parse_problem("gemm_batched:f64:nn:m=-1,n=2,k=4:strided:batch=1:residency=l1"));

@@ -13,8 +13,8 @@ struct Single : Call {
 };
 
 struct Strided : BatchCall {
-  StridedBatch<const double> view_a{a.data(), m, k, m, m*k, batch}, view_b{b.data(), k, n, k, k*n, batch};
-  StridedBatch<double> view_c{c.data(), m, n, m, m* n, batch};
+  StridedBatch<const double> view_a{{a.data(), m, k, m}, m*k, batch}, view_b{{b.data(), k, n, k}, k*n, batch};
+  StridedBatch<double> view_c{{c.data(), m, n, m}, m* n, batch};
   void call() {
     gemm_batched<double>(context(), op_a, op_b, 1.0, view_a, view_b, 0.0, view_c, options, info);
   }

@@ -7,7 +7,7 @@ namespace tilewright::golden {
 namespace {
 
 struct ReduceStrided : Call {
-  StridedBatch<const double> view_a{a.data(), m, k, m, m*k, batch}, view_b{b.data(), k, n, k, k*n, batch};
+  StridedBatch<const double> view_a{{a.data(), m, k, m}, m*k, batch}, view_b{{b.data(), k, n, k}, k*n, batch};
   MatrixView<double> view_c{c.data(), m, n, m};
   void call() { gemm_batch_reduce<double>(context(), op_a, op_b, 1.0, view_a, view_b, 0.0, view_c, options); }
 };

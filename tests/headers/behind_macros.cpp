@@ -115,8 +115,8 @@ void instances(const T* a, const T* b, T* c) {
   [[maybe_unused]] const tw::MatrixView<T> first = z[0];
   tw::Context context;
   tw::gemm<T>(context, tw::Op::none, tw::Op::trans, T(1), {a, 2, 2, 2}, {b, 2, 2, 2}, T(0), {c, 2, 2, 2});
-  tw::gemm_batched<T>(context, tw::Op::none, tw::Op::trans, T(1), {a, 2, 2, 2, 4, 3}, {b, 2, 2, 2, 4, 3},
-                      T(0), tw::StridedBatch<T>{c, 2, 2, 2, 4, 3});
+  tw::gemm_batched<T>(context, tw::Op::none, tw::Op::trans, T(1), {{a, 2, 2, 2}, 4, 3}, {{b, 2, 2, 2}, 4, 3},
+                      T(0), tw::StridedBatch<T>{{c, 2, 2, 2}, 4, 3});
 }
 
 void all(const double* a, const double* b, double* c) {

@@ -38,6 +38,7 @@ IDEAS = [
       "src/gemm/hybrid/stream/stream.cpp"}),
     ("a search for near shapes", r"\bshape_distance\(", ALL, {"src/wisdom/key.hpp", "src/wisdom/key.cpp", "src/wisdom/index.cpp"}),
     ("a date as records have it", r"%Y-%m-%dT%H:%M:%SZ", ALL, {"src/core/date.hpp"}),
+    ("an accessor of what a handle holds", r"(?:\.|->)impl\(\)|\bimpl\(\) const", (*ALL, "include", "tests"), set()),
     ("nulls and products in place", r"C must not share elements", LIBRARY, {"src/core/product/faults.hpp"}),
 ]
 

@@ -68,7 +68,7 @@ struct Sides {
     return slots()[p / shape.block * shape.block * slots_ld * shape.cols + (j * slots_ld + i) * shape.block +
                    p % shape.block];
   }
-  StridedBatch<T> strided() const { return {plain(), shape.rows, shape.cols, ld, stride, shape.count}; }
+  StridedBatch<T> strided() const { return {{plain(), shape.rows, shape.cols, ld}, stride, shape.count}; }
   PointerBatch<T> pointer() const { return {pointers.data(), shape.rows, shape.cols, ld, shape.count}; }
   InterleavedBatch<T> interleaved() const {
     return {slots(), shape.rows, shape.cols, slots_ld, shape.block, shape.count};
@@ -175,8 +175,8 @@ TYPED_TEST(Layouts, ManyProblemsOnSeveralThreadsMakeTheRoundTrip) {
   for (std::size_t at = 0; at < plain.size(); ++at) plain[at] = T(static_cast<float>(at % 8191));
   for (std::int64_t block : {std::int64_t{8}, std::int64_t{72}, count}) {
     std::vector<T> slots(interleaved_elements(n, n, n, block, count), T(-1)), back(plain.size());
-    interleave<T>({plain.data(), n, n, n, n * n, count}, {slots.data(), n, n, n, block, count}, 3);
-    deinterleave<T>({slots.data(), n, n, n, block, count}, {back.data(), n, n, n, n * n, count}, 2);
+    interleave<T>({{plain.data(), n, n, n}, n * n, count}, {slots.data(), n, n, n, block, count}, 3);
+    deinterleave<T>({slots.data(), n, n, n, block, count}, {{back.data(), n, n, n}, n * n, count}, 2);
     EXPECT_EQ(back, plain) << block;
   }
 }
@@ -184,14 +184,14 @@ TYPED_TEST(Layouts, ManyProblemsOnSeveralThreadsMakeTheRoundTrip) {
 TEST(Layout, BroadcastMatrixIsRepeated) {
   const std::vector<double> one{1, 2, 3, 4};
   std::vector<double> slots(4 * 8 * 2);
-  interleave<double>({one.data(), 2, 2, 2, 0, 11}, {slots.data(), 2, 2, 2, 8, 11});
+  interleave<double>({{one.data(), 2, 2, 2}, 0, 11}, {slots.data(), 2, 2, 2, 8, 11});
   for (std::int64_t p = 0; p < 16; ++p)
     for (std::int64_t e = 0; e < 4; ++e) EXPECT_EQ(slots[p / 8 * 32 + e * 8 + p % 8], p < 11 ? one[e] : 0.0);
 }
 
 TEST(Layout, BandsOfRowsAreNoOverlap) {
   std::vector<double> slots(4 * 8, 1.0), rows(8 * 2, 0.0);  // 4 matrices of 2 x 2, each two rows of one 8 x 2
-  deinterleave<double>({slots.data(), 2, 2, 2, 8, 4}, StridedBatch<double>{rows.data(), 2, 2, 8, 2, 4});
+  deinterleave<double>({slots.data(), 2, 2, 2, 8, 4}, StridedBatch<double>{{rows.data(), 2, 2, 8}, 2, 4});
   EXPECT_EQ(rows, std::vector<double>(16, 1.0));
 }
 
@@ -201,7 +201,7 @@ TEST(Layout, EveryThreadOfACallersTeamConvertsItsOwnBatch) {
   std::vector<std::vector<double>> slots(3, std::vector<double>(4 * count));
 #pragma omp parallel for num_threads(3)
   for (std::size_t t = 0; t < slots.size(); ++t)
-    interleave<double>({plain.data(), 2, 2, 2, 4, count}, {slots[t].data(), 2, 2, 2, 8, count});
+    interleave<double>({{plain.data(), 2, 2, 2}, 4, count}, {slots[t].data(), 2, 2, 2, 8, count});
   for (const auto& mine : slots) EXPECT_EQ(mine, plain);
 }
 
@@ -219,7 +219,7 @@ void expect_refused(const std::string& argument, std::int64_t problem, F&& call)
 
 TEST(Layout, BadViewsAreNamedAndNothingIsWritten) {
   std::vector<double> plain(64, 1.0), slots(64, 5.0);
-  const StridedBatch<const double> from{plain.data(), 2, 2, 2, 4, 8};
+  const StridedBatch<const double> from{{plain.data(), 2, 2, 2}, 4, 8};
   const InterleavedBatch<double> to{slots.data(), 2, 2, 2, 8, 8};
   const auto refused = [&](const std::string& argument, auto&& change) {
     StridedBatch<const double> x = from;
@@ -243,7 +243,7 @@ TEST(Layout, BadViewsAreNamedAndNothingIsWritten) {
   refused("to.count", [](auto& x, auto&) { x.count = 7; });
   expect_refused("threads", -1, [&] { interleave<double>(from, to, -1); });
   expect_refused("to.stride", -1, [&] {
-    deinterleave<double>(to, StridedBatch<double>{plain.data(), 2, 2, 2, 3, 8});
+    deinterleave<double>(to, StridedBatch<double>{{plain.data(), 2, 2, 2}, 3, 8});
   });
   std::vector<double*> pointers(8, plain.data());
   pointers[5] = nullptr;
@@ -255,8 +255,8 @@ TEST(Layout, BadViewsAreNamedAndNothingIsWritten) {
 }
 
 TEST(Layout, EmptyBatchesNeedNoData) {
-  interleave<double>(StridedBatch<const double>{nullptr, 2, 2, 2, 4, 0}, {nullptr, 2, 2, 2, 8, 0});
-  interleave<double>(StridedBatch<const double>{nullptr, 0, 2, 1, 4, 3}, {nullptr, 0, 2, 1, 8, 3});
+  interleave<double>(StridedBatch<const double>{{nullptr, 2, 2, 2}, 4, 0}, {nullptr, 2, 2, 2, 8, 0});
+  interleave<double>(StridedBatch<const double>{{nullptr, 0, 2, 1}, 4, 3}, {nullptr, 0, 2, 1, 8, 3});
   EXPECT_EQ(interleaved_elements(3, 2, 4, 8, 9), 2 * 8 * 4 * 2);
 }
 

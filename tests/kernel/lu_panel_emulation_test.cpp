@@ -13,6 +13,7 @@
 #include "kernel/lu_rows/refine.cuh"
 #include "kernel/lu_rows/stencil.cuh"
 #include "kernel/lu_rows/system.cuh"
+#include "lu/calls.hpp"
 #include "lu/reference.hpp"
 
 namespace tilewright::emulation {

@@ -10,6 +10,7 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/hybrid/stream/cuda_device.hpp"
+#include "lu/calls.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/device/streamed.hpp"
 #include "lu/reference.hpp"
@@ -42,8 +43,10 @@ class GpuLuHost : public GpusTest {
         EXPECT_TRUE(device(ordinal).reaches(device(usable_[std::size_t(j)])));
         EXPECT_TRUE(device(usable_[std::size_t(j)]).reaches(device(ordinal)));
       }
-      job.gpus.push_back(
-          {&device(ordinal), LuMachines::of(context_.impl()).tools(ordinal), {0, byte_s}, {0, byte_s}});
+      job.gpus.push_back({&device(ordinal),
+                          LuMachines::of(Access::impl(context_)).tools(ordinal),
+                          {0, byte_s},
+                          {0, byte_s}});
     }
     StreamedLuReport report;
     std::optional<RegisteredMemory> memory;
@@ -114,7 +117,7 @@ TEST_F(GpuLuHost, TheCallTakesGpusThatAreAskedFor) {
 TEST_F(GpuLuHost, ACallIsDecidedOnce) {
   const auto a = make_matrix<double>(LuKind::random, 300, 300, 3);
   std::vector<std::int64_t> pivots(300);
-  const auto asked = [&] { return context_.impl().hybrid->models_asked(); };
+  const auto asked = [&] { return Access::impl(context_).hybrid->models_asked(); };
   for (const char* candidate : {"", "streamed"}) {
     auto lu = a;
     const std::int64_t before = asked();

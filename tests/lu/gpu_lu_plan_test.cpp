@@ -18,6 +18,8 @@
 namespace tilewright::testing {
 namespace {
 
+std::span<std::byte> room_of(const GpuBuffer& memory) { return {memory.as<std::byte>(), memory.bytes()}; }
+
 // A matrix and its right-hand sides in device memory, with all that plans need.
 template <class T>
 struct OnDevice {
@@ -34,11 +36,11 @@ struct OnDevice {
     a_.write(a.data.data(), a_.bytes());
     b_.write(b.data.data(), b_.bytes());
   }
-  void run(const LuPlan& lu, const LuSolvePlan& systems, void* stream) {
+  void run(const LuPlan& lu, const LuSolvePlan& systems, CUstream_st* stream) {
     lu.factor(a_.template as<T>(), pivots_.template as<std::int64_t>(), info_.template as<std::int64_t>(),
-              workspace_.template as<void>(), stream);
+              room_of(workspace_), stream);
     systems.solve<T>(a_.template as<T>(), pivots_.template as<std::int64_t>(), b_.template as<T>(),
-                     workspace_.template as<void>(), stream);
+                     room_of(workspace_), stream);
   }
   std::int64_t info() const {
     std::int64_t value = -7;
@@ -235,7 +237,7 @@ TEST_F(GpuLuPlan, RefinementReachesTheMachinesError) {
         for (std::int64_t i = 0; i < n; ++i) x(i, 1) *= T(1 + 1e-3 * double(i % 5));
         on.b_.write(x.data.data(), on.b_.bytes());
         refine.refine<T>(original.as<T>(), on.a_.template as<T>(), on.pivots_.template as<std::int64_t>(),
-                         right.as<T>(), on.b_.template as<T>(), errors.as<double>(), workspace.as<void>(),
+                         right.as<T>(), on.b_.template as<T>(), errors.as<double>(), room_of(workspace),
                          stream.get());
         stream.synchronize();
         std::vector<double> found(nrhs);
@@ -323,12 +325,14 @@ TEST_F(GpuLuPlan, WrongArgumentsAreNamed) {
   GpuBuffer memory(*gpu_, std::size_t(lu.workspace_bytes()) + 256);
   auto* const address = memory.as<double>();
   auto* const ints = memory.as<std::int64_t>();
-  EXPECT_EQ(argument_of([&] { lu.factor<double>(nullptr, ints, ints, address); }), "a");
-  EXPECT_EQ(argument_of([&] { lu.factor(memory.as<float>(), ints, ints, address); }), "a");
-  EXPECT_EQ(argument_of([&] { lu.factor(address, nullptr, ints, address); }), "pivots");
-  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, nullptr, address); }), "info");
-  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, nullptr); }), "workspace");
-  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, address + 1); }), "workspace");
+  const std::span<std::byte> room = room_of(memory);
+  EXPECT_EQ(argument_of([&] { lu.factor<double>(nullptr, ints, ints, room); }), "a");
+  EXPECT_EQ(argument_of([&] { lu.factor(memory.as<float>(), ints, ints, room); }), "a");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, nullptr, ints, room); }), "pivots");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, nullptr, room); }), "info");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, {}); }), "workspace");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, room.first(room.size() - 257)); }), "workspace");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, room.subspan(8)); }), "workspace");
   EXPECT_EQ(argument_of([&] { plan_lu(context_, {DType::f64, 10, 10, 9}, lu_options_); }), "lda");
   EXPECT_EQ(argument_of([&] {
               plan_lu_solve(context_, {DType::f64, 10, 9, 10}, Op::none, 1, 10, lu_options_);
@@ -359,9 +363,9 @@ TEST_F(GpuLuPlan, OffsetsPassThirtyTwoBits) {
   for (std::int64_t j = 0; j < n; ++j) far.write(&a(0, j), n * 4, std::size_t(j * ld) * 4);
   x.write(b.data.data(), x.bytes());
   const GpuStream stream(*gpu_);
-  lu.factor(far.as<float>(), pivots.as<std::int64_t>(), info.as<std::int64_t>(), workspace.as<void>(),
+  lu.factor(far.as<float>(), pivots.as<std::int64_t>(), info.as<std::int64_t>(), room_of(workspace),
             stream.get());
-  systems.solve<float>(far.as<float>(), pivots.as<std::int64_t>(), x.as<float>(), workspace.as<void>(),
+  systems.solve<float>(far.as<float>(), pivots.as<std::int64_t>(), x.as<float>(), room_of(workspace),
                        stream.get());
   stream.synchronize();
   auto factors = a, solution = b;

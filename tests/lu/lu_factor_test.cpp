@@ -1,6 +1,7 @@
 // Factorizations of every candidate and type: LAPACK's residual, pivots, zero pivots, Inf and NaN, shapes.
 #include "far_columns.hpp"
 #include "gemm/context_impl.hpp"
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "lu/reference.hpp"
 
@@ -14,7 +15,7 @@ class LuFactor : public ::testing::Test {
   std::vector<LuOptions> ways() {
     std::vector<LuOptions> all{lu_options("reference"), lu_options("blocked")};
     for (const std::int64_t nb : {1, 7, 32, 100000}) all.push_back(lu_options("blocked", Target::cpu, nb));
-    const auto cblas = context.impl().cblas();
+    const auto cblas = Access::impl(context).cblas();
     if (cblas->available() && cblas->has_getrf()) all.push_back(lu_options("lapack"));
     return all;
   }

@@ -1,6 +1,7 @@
 // The blocked algorithm with its updates on simulated GPUs and on both: cpuLU, gpuLU and cpugpuLU of the
 // paper with each of its selections.
 #include "gemm/hybrid/simulated_context.hpp"
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "lu/updates.hpp"
 #include "lu_cases.hpp"

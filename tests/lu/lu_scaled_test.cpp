@@ -1,6 +1,7 @@
 // Systems whose pivots are subnormal, huge or far apart: their reciprocals overflow or lose bits, the
 // quotients do not. All values are sums of few powers of two, so that factors and solutions are exact.
 #include "gemm/context_impl.hpp"
+#include "lu/calls.hpp"
 #include "lu/reference.hpp"
 #include "lu_cases.hpp"
 
@@ -82,7 +83,7 @@ void expect_near(const LuMatrixOf<T>& found, const LuMatrixOf<T>& expected, cons
 template <class T>
 class LuScaled : public ::testing::Test {
  protected:
-  LuScaled() { without.impl().environment.cblas = "none"; }
+  LuScaled() { Access::impl(without).environment.cblas = "none"; }
   std::vector<Context*> contexts() { return {&with, &without}; }
 
   Context with{ContextOptions{.use_wisdom = false}}, without{ContextOptions{.use_wisdom = false}};

@@ -3,6 +3,7 @@
 
 #include "gemm/context_impl.hpp"
 #include "lu/blas.hpp"
+#include "lu/calls.hpp"
 #include "lu/triangle.hpp"
 #include "lu_cases.hpp"
 
@@ -24,7 +25,7 @@ struct Factored {
 template <class T>
 class LuSolve : public ::testing::Test {
  protected:
-  LuSolve() { without.impl().environment.cblas = "none"; }
+  LuSolve() { Access::impl(without).environment.cblas = "none"; }
   std::vector<Context*> contexts() { return {&with, &without}; }
 
   Context with{ContextOptions{.use_wisdom = false}}, without{ContextOptions{.use_wisdom = false}};
@@ -34,7 +35,7 @@ TYPED_TEST_SUITE(LuSolve, Types);
 
 TYPED_TEST(LuSolve, FactorsWithoutALibrary) {
   using T = TypeParam;
-  EXPECT_FALSE(this->without.impl().cblas()->available());
+  EXPECT_FALSE(Access::impl(this->without).cblas()->available());
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{100, 100}, {90, 30}, {30, 90}, {3, 60}}) {
     const auto a = make_matrix<T>(LuKind::random, m, n, 2);
     auto lu = a;

@@ -115,9 +115,9 @@ Door converting() {
   const auto both = [] {
     return status_of([] {
       const InterleavedBatch<double> to{interleaved.data(), 7, 5, 7, 4, 12};
-      interleave<double>(StridedBatch<const double>{strided.data(), 7, 5, 7, 35, 12}, to);
+      interleave<double>(StridedBatch<const double>{{strided.data(), 7, 5, 7}, 35, 12}, to);
       deinterleave<double>(InterleavedBatch<const double>{interleaved.data(), 7, 5, 7, 4, 12},
-                           StridedBatch<double>{back.data(), 7, 5, 7, 35, 12});
+                           StridedBatch<double>{{back.data(), 7, 5, 7}, 35, 12});
     });
   };
   return {"conversions",

@@ -84,10 +84,10 @@ class OnFakeGpu : public GpuTest {
 using DistributedSearch = OnFakeGpu;
 TEST_F(DistributedSearch, LooksBesideTheNcclThatIsLoadedAndSaysWhatItTried) {
   if (is_loaded("libnccl.so.2")) GTEST_SKIP() << "another test was first";
-  EXPECT_TRUE(contains(why_no_distributed_gemm(), "libnccl.so.2 is not loaded")) << why_no_distributed_gemm();
+  EXPECT_TRUE(contains(distributed_gemm_status(), "libnccl.so.2 is not loaded")) << distributed_gemm_status();
   load_nccl();
   const Variable conda("CONDA_PREFIX", "/no/conda"), toolkit("CUDA_HOME", "/no/cuda");
-  const std::string missing = why_no_distributed_gemm();
+  const std::string missing = distributed_gemm_status();
   for (const std::string& tried :
        {cublasmp_wheel() + " (no such file)", std::string("cublasmp/cu12"),
         std::string("/no/conda/lib/libcublasmp.so.0"), std::string(", libcublasmp.so.0 ("),
@@ -101,10 +101,10 @@ TEST_F(DistributedSearch, LooksBesideTheNcclThatIsLoadedAndSaysWhatItTried) {
   fs::create_directories(fs::path(cublasmp_wheel()).parent_path());
   fs::copy_file(fakes + "/libcublasmp.so.0", cublasmp_wheel());
   fs::permissions(cublasmp_wheel(), fs::perms(0777));
-  EXPECT_TRUE(contains(why_no_distributed_gemm(), "can be written by everybody"))
-      << why_no_distributed_gemm();
+  EXPECT_TRUE(contains(distributed_gemm_status(), "can be written by everybody"))
+      << distributed_gemm_status();
   fs::permissions(cublasmp_wheel(), fs::perms(0755));
-  EXPECT_EQ(why_no_distributed_gemm(), "");
+  EXPECT_EQ(distributed_gemm_status(), "");
   EXPECT_EQ(DistributedGemm(communicator.get(), {}).library(), "cuBLASMp 0.10.0 (" + cublasmp_wheel() + ")");
 }
 
@@ -310,12 +310,12 @@ TEST_F(Distributed, UnknownVersionsAreRefused) {
   const std::map<const char*, const char*> versions{{"604", "0.6.4"}, {"1100", "0.11.0"}, {"10203", "1.2.3"}};
   for (const auto& [number, text] : versions) {
     const Variable version("TILEWRIGHT_FAKE_CUBLASMP_VERSION", number);
-    EXPECT_EQ(why_no_distributed_gemm(),
+    EXPECT_EQ(distributed_gemm_status(),
               "'" + fakes + "/libcublasmp.so.0' is cuBLASMp " + text + "; 0.7 to 0.10 are known");
   }
   for (const char* number : {"700", "801", "901", "1000", "1099"}) {
     const Variable version("TILEWRIGHT_FAKE_CUBLASMP_VERSION", number);
-    EXPECT_EQ(why_no_distributed_gemm(), "") << number;
+    EXPECT_EQ(distributed_gemm_status(), "") << number;
   }
 }
 
@@ -405,10 +405,10 @@ TEST_F(Distributed, FailuresBearTheNameOfTheirStatus) {
 
 TEST_F(Distributed, OfALibraryThatIsNamedNoOtherTakesThePlace) {
   const Variable missing("TILEWRIGHT_CUBLASMP", "/no/such/libcublasmp.so.0");
-  EXPECT_TRUE(contains(why_no_distributed_gemm(), "'/no/such/libcublasmp.so.0' (no such file)"));
+  EXPECT_TRUE(contains(distributed_gemm_status(), "'/no/such/libcublasmp.so.0' (no such file)"));
   const std::string other = fakes + "/libnccl.so.2";
   const Variable wrong("TILEWRIGHT_CUBLASMP", other.c_str());
-  EXPECT_TRUE(contains(why_no_distributed_gemm(), "has no cublasMpGetVersion")) << why_no_distributed_gemm();
+  EXPECT_TRUE(contains(distributed_gemm_status(), "has no cublasMpGetVersion")) << distributed_gemm_status();
 }
 
 TEST_F(Distributed, WhatIsNoGridForTheCommunicatorIsRefused) {

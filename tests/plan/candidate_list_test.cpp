@@ -22,8 +22,8 @@ class CandidateList : public ::testing::Test {
   void use(const std::vector<GemmCandidate>& more) {
     list_.assign(gemm_candidates().begin(), gemm_candidates().end());
     list_.insert(list_.end(), more.begin(), more.end());
-    context_.impl().candidates = list_;
-    context_.forget_plans();
+    Access::impl(context_).candidates = list_;
+    context_.clear_plan_cache();
   }
   GemmPlan plan_of(const std::string& problem, const std::string& candidate = "") {
     GemmOptions options;
@@ -31,7 +31,7 @@ class CandidateList : public ::testing::Test {
     return plan(context_, parse_problem(problem), options);
   }
   std::string chosen(const std::string& problem, const std::string& candidate = "") {
-    return plan_of(problem, candidate).impl().candidate;
+    return Access::impl(plan_of(problem, candidate)).candidate;
   }
 
   Context context_;
@@ -42,13 +42,13 @@ TEST_F(CandidateList, AWayOfItsOwnIsPlannedExplainedAndRun) {
   use({quick_way});
   const GemmProblem p = parse_problem("gemm_batched:f64:nt:m=70,n=5,k=6:strided:batch=40:beta=general");
   const GemmPlan made = plan(context_, p);
-  EXPECT_EQ(made.impl().candidate, "quick");
+  EXPECT_EQ(Access::impl(made).candidate, "quick");
   const std::string text = made.explain();
   for (const char* part : {"quick          taken",
                            "cblas          no: ", "reference      no: could serve, but comes after quick",
                            R"({"nanoseconds":20})", "predicted  20 ns by its own word"})
     EXPECT_TRUE(contains(text, part)) << part << '\n' << text;
-  EXPECT_TRUE(made.impl().notices.empty()) << "it needs no record";
+  EXPECT_TRUE(Access::impl(made).notices.empty()) << "it needs no record";
   TestOperands<double> x(p);
   const auto expected = x.expected();
   made.run<double>(1.0, x.a.data(), x.b.data(), x.beta, x.c.data());
@@ -72,10 +72,10 @@ TEST_F(CandidateList, CostsDecideWithinATierAndNotTheOrder) {
 // What is refused makes way for the candidate's next offer, which has to be the best again.
 TEST_F(CandidateList, RefusedOffersMakeWay) {
   use({boastful_way, slow_way});
-  EXPECT_EQ(plan_of("gemm:f64:nn:m=70,n=70,k=70").impl().runner->config()["nanoseconds"], 25);
+  EXPECT_EQ(Access::impl(plan_of("gemm:f64:nn:m=70,n=70,k=70")).runner->config()["nanoseconds"], 25);
   use({boastful_way, quick_way});
   const GemmPlan made = plan_of("gemm:f64:nn:m=70,n=70,k=70");
-  EXPECT_EQ(made.impl().candidate, "quick");
+  EXPECT_EQ(Access::impl(made).candidate, "quick");
   EXPECT_TRUE(contains(made.explain(), "boastful       no: 10 ns were boasted")) << made.explain();
 }
 

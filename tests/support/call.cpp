@@ -39,12 +39,15 @@ void run_batched(Context& context, const Batch<T>& x, const GemmOptions& options
   if (q.layout == Layout::strided) {
     const std::int64_t outer = q.outer_count, outermost = q.outermost_count;
     const std::int64_t inner = count / (outer * outermost);
-    call(StridedBatch<const T>{x.a().base(), q.a_rows(), q.a_cols(), q.lda, q.stride_a, inner, outer,
-                               q.outer_a, outermost, q.outermost_a},
-         StridedBatch<const T>{x.b().base(), q.b_rows(), q.b_cols(), q.ldb, q.stride_b, inner, outer,
-                               q.outer_b, outermost, q.outermost_b},
-         StridedBatch<T>{x.c().base(), q.m, q.n, q.ldc, q.stride_c, inner, outer, q.outer_c, outermost,
-                         q.outermost_c});
+    call(StridedBatch<const T>{{x.a().base(), q.a_rows(), q.a_cols(), q.lda}, q.stride_a, inner}
+             .repeat(q.outer_a, outer)
+             .repeat(q.outermost_a, outermost),
+         StridedBatch<const T>{{x.b().base(), q.b_rows(), q.b_cols(), q.ldb}, q.stride_b, inner}
+             .repeat(q.outer_b, outer)
+             .repeat(q.outermost_b, outermost),
+         StridedBatch<T>{{x.c().base(), q.m, q.n, q.ldc}, q.stride_c, inner}
+             .repeat(q.outer_c, outer)
+             .repeat(q.outermost_c, outermost));
   } else if (q.layout == Layout::pointer) {
     call(PointerBatch<const T>{x.a().pointers(), q.a_rows(), q.a_cols(), q.lda, count},
          PointerBatch<const T>{x.b().pointers(), q.b_rows(), q.b_cols(), q.ldb, count},

@@ -169,7 +169,7 @@ class GpuBatch {
   T* b() const { return b_.device(); }
   T* c() const { return c_.device(); }
   // Runs a plan, whatever the layout.
-  void run(const GemmPlan& made, void* stream = nullptr) const {
+  void run(const GemmPlan& made, CUstream_st* stream = nullptr) const {
     if (problem_.layout == Layout::pointer)
       made.run<T>(alpha_, a_.device_pointers(), b_.device_pointers(), beta_, c_.device_pointers(), stream);
     else
@@ -210,16 +210,9 @@ class GpuBatch {
                                          const std::array<std::int64_t, 3>& strides) const {
     const GemmProblem& p = problem_;
     const std::int64_t around = p.outer_count * p.outermost_count;
-    return {data,
-            rows,
-            cols,
-            ld,
-            strides[0],
-            p.batch_count / around,
-            p.outer_count,
-            strides[1],
-            p.outermost_count,
-            strides[2]};
+    return StridedBatch<U, Location::device>({data, rows, cols, ld}, strides[0], p.batch_count / around)
+        .repeat(strides[1], p.outer_count)
+        .repeat(strides[2], p.outermost_count);
   }
 
   T value(std::mt19937_64& random) const {

@@ -98,7 +98,7 @@ inline void run_variable(GpuItems<double>& items, Context& context, const GemmOp
   const VariableSizes s = items.sizes();
   VariableBatch<double> x;
   x.op_b = Op::trans;
-  x.most_m = 5, x.most_n = 9, x.most_k = 6;
+  x.max_m = 5, x.max_n = 9, x.max_k = 6;
   x.m = s.m, x.n = s.n, x.k = s.k, x.lda = s.lda, x.ldb = s.ldb, x.ldc = s.ldc;
   x.a = items.a(), x.b = items.b(), x.c = items.c();
   x.alpha = -0.75, x.beta = 2;

@@ -60,15 +60,16 @@ class GpuTest : public ::testing::Test {
     if (Gpu::count(reason) <= device_) GTEST_SKIP() << "no GPU: " << reason;
     keep_kernels_apart();
     gpu_ = std::make_unique<Gpu>(device_);
-    options_.device = device_;
+    options_.queue.device = device_;
   }
 
   // Runs a batch through the public call; returns "" if everything is right.
   template <class T>
-  std::string call(Context& context, const GemmProblem& p, const GpuDraw& draw, void* stream = nullptr) {
+  std::string call(Context& context, const GemmProblem& p, const GpuDraw& draw,
+                   CUstream_st* stream = nullptr) {
     GpuBatch<T> batch(*gpu_, p, draw);
     GemmOptions options = options_;
-    options.stream = stream;
+    options.queue.stream = stream;
     gemm_batched<T>(context, p.op_a, p.op_b, batch.alpha(), batch.view_a(), batch.view_b(), batch.beta(),
                     batch.view_c(), options);
     gpu_->synchronize();

@@ -201,10 +201,10 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   Context context({.wisdom = path});
   const bool vendor_first = vendors.seconds < ours.seconds;
   const GemmPlan made = plan(context, p, options_);
-  EXPECT_EQ(made.impl().candidate, vendor_first ? "cublas" : "gemm") << made.explain();
-  EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
+  EXPECT_EQ(Access::impl(made).candidate, vendor_first ? "cublas" : "gemm") << made.explain();
+  EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::exact);
   options_.candidate = "gemm";
-  EXPECT_EQ(plan(context, p, options_).impl().runner->config(), result.config);
+  EXPECT_EQ(Access::impl(plan(context, p, options_)).runner->config(), result.config);
 }
 
 // A constant power, whose counter moves so many times a second.
@@ -279,7 +279,7 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
     GemmProblem many = p;
     many.batch_count = 1000000;
     if (p.layout == Layout::interleaved) many.block = many.batch_count;
-    EXPECT_EQ(plan(context, many, options_).impl().known.match, WisdomMatch::exact) << layout;
+    EXPECT_EQ(Access::impl(plan(context, many, options_)).known.match, WisdomMatch::exact) << layout;
   }
 }
 
@@ -300,7 +300,7 @@ TEST_F(GpuTune, SumsIntoOneC) {
     GemmProblem many = p;
     many.batch_count = 1000000;
     const GemmPlan made = plan(context, many, options_);
-    EXPECT_EQ(made.impl().known.match, WisdomMatch::exact) << text;
+    EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::exact) << text;
     EXPECT_EQ(made.candidate(), "gemm_small") << text;
   }
 }
@@ -321,7 +321,7 @@ TEST_F(GpuTune, VariableAndGroupedBatches) {
     Context context({.wisdom = path});
     GemmProblem many = p;
     many.batch_count = 1000000;
-    EXPECT_EQ(plan(context, many, options_).impl().known.match, WisdomMatch::exact) << sizes;
+    EXPECT_EQ(Access::impl(plan(context, many, options_)).known.match, WisdomMatch::exact) << sizes;
   }
   const auto grouped =
       parse_problem("gemm_batched:f32:nn:m=5,n=3,k=4:grouped:batch=10:residency=cold:location=device");

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/lu_problem.hpp"
+#include "lu/calls.hpp"
 #include "lu/tuned.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/lu.hpp"

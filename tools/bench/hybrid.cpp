@@ -171,7 +171,7 @@ class HybridFamily : public Family {
       one.plan = std::make_shared<const GemmPlan>(plan(context_, c.problem, options));
       one.run =
           plan_call(one.plan, c, [o = operands.operands()](std::int64_t) -> const Operands& { return o; });
-      one.version = role == Role::peer ? one.plan->impl().runner->library() : TILEWRIGHT_VERSION;
+      one.version = role == Role::peer ? Access::impl(*one.plan).runner->library() : TILEWRIGHT_VERSION;
       all.push_back(std::move(one));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
@@ -313,12 +313,12 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
   }
   row["metrics"] = {{"variant", one.variant}};
   if (one.role == Role::ours) {
-    const json run = one.plan->impl().runner->last_run();
+    const json run = Access::impl(*one.plan).runner->last_run();
     // A product that ran on the CPU alone has no parts, and one that was not shared has null for some.
     const auto part = [&](const char* key, const json& otherwise) {
       return run.is_object() && run.contains(key) && !run[key].is_null() ? run[key] : otherwise;
     };
-    row["metrics"]["candidate"] = one.plan->impl().candidate;
+    row["metrics"]["candidate"] = Access::impl(*one.plan).candidate;
     row["cpu_share"] = part("cpu_share", 1.0);
     row["predicted_s"] = part("predicted_s", nullptr);
     row["metrics"]["n_cpu"] = part("cpu_count", is_batch(c) ? c.problem.batch_count : c.problem.n);

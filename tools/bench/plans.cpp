@@ -11,21 +11,21 @@ namespace tilewright::bench {
 
 using nlohmann::json;
 
-json config_of(const GemmPlan& plan) { return plan.impl().runner->config(); }
+json config_of(const GemmPlan& plan) { return Access::impl(plan).runner->config(); }
 
-WisdomMatch match_of(const GemmPlan& plan) { return plan.impl().known.match; }
+WisdomMatch match_of(const GemmPlan& plan) { return Access::impl(plan).known.match; }
 
 json metrics_of(const GemmPlan& plan) {
-  const Runner& runner = *plan.impl().runner;
+  const Runner& runner = *Access::impl(plan).runner;
   json metrics = runner.metrics();
   if (plan.problem().location == Location::host) return metrics;
-  metrics["candidate"] = plan.impl().candidate;
+  metrics["candidate"] = Access::impl(plan).candidate;
   metrics["kernel"] = runner.kernel();
   return metrics;
 }
 
 std::vector<std::string> counts_of(const GemmPlan& plan) {
-  const Runner& runner = *plan.impl().runner;
+  const Runner& runner = *Access::impl(plan).runner;
   const json metrics = runner.metrics();
   if (plan.problem().location == Location::host) {
     const auto c = from_json(metrics.value("kernel_counts", json::object()), KernelCounts());

@@ -113,7 +113,7 @@ nlohmann::json plan_json(const GemmPlan::Impl& plan) {
 }
 
 void explain_one(Context& context, const GemmProblem& problem, const GemmOptions& options, JsonLines& json) {
-  const auto plan = make_plan(context.impl(), problem, options, !context.impl().no_jit);
+  const auto plan = make_plan(Access::impl(context), problem, options, !Access::impl(context).no_jit);
   fmt::print(json.people(), "{}\n", explain_plan(*plan));
   if (json) json.write(plan_json(*plan));
 }

@@ -93,7 +93,7 @@ nlohmann::json scalar_json(std::complex<double> value) {
 
 nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
   const GemmProblem& p = report.problem;
-  const auto& plan = report.plan->impl();
+  const auto& plan = Access::impl(*report.plan);
   return {{"family", plan.runner->small_kernel() != nullptr ? "gemm_small_cpu" : "gemm"},
           {"problem", to_string(p)},
           {"dtype", to_string(p.dtype)},
@@ -124,7 +124,7 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
 }
 
 void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
-  const auto& plan = report.plan->impl();
+  const auto& plan = Access::impl(*report.plan);
   json["config"] = plan.runner->config();  // null if a library chooses its own
   json["wisdom_match"] = to_string(plan.known.match);
   json["metrics"] = bench::metrics_of(*report.plan);

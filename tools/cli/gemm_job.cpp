@@ -193,7 +193,8 @@ class Job {
   static int most_threads_of(const std::vector<GemmPlan>& plans) {
     int most = 1;
     for (const GemmPlan& one : plans)
-      if (one.impl().runner != nullptr) most = std::max(most, one.impl().runner->thread_count());
+      if (Access::impl(one).runner != nullptr)
+        most = std::max(most, Access::impl(one).runner->thread_count());
     return most;
   }
 
@@ -207,7 +208,7 @@ class Job {
 
   // Records who computed which part, and the bound of links and GPUs.
   void note_parts() {
-    report_.last_run = report_.plan->impl().runner->last_run();
+    report_.last_run = Access::impl(*report_.plan).runner->last_run();
     if (report_.last_run.is_null() || report_.last_run["gpus"].empty()) return;
     std::vector<int> used;
     for (const auto& gpu : report_.last_run["gpus"]) used.push_back(gpu["ordinal"]);

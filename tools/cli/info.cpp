@@ -82,7 +82,7 @@ void measure_gpus(const InfoFlags& flags, const std::string& path, Measured& mea
     fmt::print(stderr, "measuring ceilings of GPU {} ({})\n", device, limits.name);
     GpuCeilings ceilings;
     try {
-      ceilings = bench::measure_gpu_ceilings(*context.impl().gpus->open(device), bytes);
+      ceilings = bench::measure_gpu_ceilings(*Access::impl(context).gpus->open(device), bytes);
     } catch (const Error& error) {
       fmt::print(stderr, "GPU {} ({}) has no ceilings: {}\n", device, limits.name, error.what());
       continue;
@@ -154,7 +154,7 @@ void add_ceilings(nlohmann::json& json, const std::string& path, const Measured&
 
 // The CBLAS that large products go to, and the peers that bench can hold against ours.
 nlohmann::json libraries(Context& context, const peers::PeerSearch& search) {
-  const auto cblas = context.impl().cblas();
+  const auto cblas = Access::impl(context).cblas();
   nlohmann::json json;
   json["cblas"] = cblas->available() ? nlohmann::json(cblas->name()) : nlohmann::json();
   json["cblas_error"] = cblas->available() ? nlohmann::json() : nlohmann::json(cblas->error());
@@ -242,7 +242,7 @@ nlohmann::json gather(const std::string& path, const Measured& measured) {
   Context context;
   nlohmann::json json = {{"version", TILEWRIGHT_VERSION},
                          {"device", cpu.device},
-                         {"isa", to_string(context.impl().isa)},
+                         {"isa", to_string(Access::impl(context).isa)},
                          {"isa_available", instruction_sets()},
                          {"avx2_fma", cpu.avx2_fma},
                          {"avx512", cpu.avx512},
@@ -257,7 +257,7 @@ nlohmann::json gather(const std::string& path, const Measured& measured) {
   const EnergyMeters meters = find_energy_meters();
   json["energy_meters"] = energy_meters(meters);
   json["energy_note"] = meters.meters.empty() ? nlohmann::json(meters.why_none()) : nlohmann::json();
-  json["wisdom"] = context.impl().wisdom_files;
+  json["wisdom"] = Access::impl(context).wisdom_files;
   add_ceilings(json, path, measured);
   return json;
 }

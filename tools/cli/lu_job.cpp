@@ -12,6 +12,7 @@
 #include "bench/lu/keys.hpp"
 #include "core/dispatch.hpp"
 #include "device/team.hpp"
+#include "lu/calls.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "measure/observer.hpp"

@@ -31,7 +31,7 @@ namespace {
 std::string sweep_path(const TuneFlags& flags, const Context& context) {
   if (!flags.sweep.empty()) return flags.sweep;
   const char* name = are_factorizations(flags) ? "sweep_lu.jsonl" : "sweep.jsonl";
-  return usual_log(context.impl().environment, "sweep", name, flags.resume);
+  return usual_log(Access::impl(context).environment, "sweep", name, flags.resume);
 }
 
 // The space of --family layout is a handful of blocks, all of which meet in the contest.
@@ -58,16 +58,16 @@ class Run : public TuneWatcher {
  public:
   explicit Run(const TuneFlags& flags)
       : flags_(flags),
-        machine_(machine_of(flags, context_.impl().isa)),
+        machine_(machine_of(flags, Access::impl(context_).isa)),
         json_(flags.json),
         is_lu_(are_factorizations(flags)),
         tunes_layout_(flags.family == "layout") {
     check_family(flags);
     if (!tunes_layout_ && flags.wisdom != "none") store_ = open_store_for_search(flags.wisdom);
     if (store_ && !flags.wisdom.empty())
-      wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
+      wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), Access::impl(context_).environment),
                                          cpu_info().device);
-    machine_.use_wisdom(wisdom_ ? wisdom_.get() : context_.impl().wisdom());
+    machine_.use_wisdom(wisdom_ ? wisdom_.get() : Access::impl(context_).wisdom());
     Operations problems = operations();
     session_ = std::make_unique<TuneSession>(options(), std::move(problems), *this);
     progress_.emplace("tune, seconds of the budget", std::llround(session_->budget_s()));
@@ -147,7 +147,7 @@ class Run : public TuneWatcher {
     return options;
   }
 
-  std::string costs_path() const { return kept_path(context_.impl().environment); }
+  std::string costs_path() const { return kept_path(Access::impl(context_).environment); }
 
   std::optional<nlohmann::json> known_block(const GemmProblem& problem) const {
     const auto known = load_layout_costs(costs_path(), cpu_info().device);

@@ -48,8 +48,8 @@ void print_checked(std::FILE* out, const StoredRecord& record, const Checked& ch
 // The records in the order in which lookups believe them: of --wisdom alone, else of all files in use.
 std::vector<WisdomRecord> believed_records(const TuneFlags& flags, const Context& context) {
   if (flags.wisdom.empty())
-    return context.impl().wisdom() == nullptr ? std::vector<WisdomRecord>()
-                                              : context.impl().wisdom()->records();
+    return Access::impl(context).wisdom() == nullptr ? std::vector<WisdomRecord>()
+                                                     : Access::impl(context).wisdom()->records();
   std::error_code error;
   if (!std::filesystem::is_regular_file(flags.wisdom, error))
     throw Error(ErrorCode::invalid_argument, "--wisdom",
@@ -185,7 +185,7 @@ void check_records(const TuneFlags& flags, const Context& context) {
   refuse_for_check(flags);
   const bool all = names_no_problem(flags);
   const auto problems = all ? std::vector<GemmProblem>() : problems_of(flags);
-  TuneMachine machine = machine_of(flags, context.impl().isa);
+  TuneMachine machine = machine_of(flags, Access::impl(context).isa);
   const Location location = place_of(flags, problems);
   const auto records =
       records_to_check(believed_records(flags, context), problems, location, tune_families(), machine);

@@ -43,7 +43,7 @@ void suggest(const std::string& command, const std::string& why) {
 WisdomMatch match_of_a_usual_problem(Context& context) {
   const auto usual =
       parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6:beta=one:residency=cold");
-  return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->known.match;
+  return make_plan(Access::impl(context), usual, {}, !Access::impl(context).no_jit)->known.match;
 }
 
 // Returns the index of the documentation: in a build tree that of the sources, otherwise the installed one;
@@ -67,7 +67,8 @@ void print_welcome() {
   std::string no_gpu;
   const std::string gpu = first_gpu(no_gpu);
   fmt::print("tilewright {} on {}, {} kernels, {} threads; {}\n\nTry first:\n", TILEWRIGHT_VERSION, cpu.model,
-             to_string(context.impl().isa), omp_get_max_threads(), gpu.empty() ? "no GPU: " + no_gpu : gpu);
+             to_string(Access::impl(context).isa), omp_get_max_threads(),
+             gpu.empty() ? "no GPU: " + no_gpu : gpu);
   suggest("gemm A.npy B.npy -o C.npy --verify", "multiply two files of NumPy, or two batches of matrices");
   if (!load_ceilings(kept_path(environment), cpu.device, 1))
     suggest("info --measure", "once: what this machine can do at most; later reports say the share reached");

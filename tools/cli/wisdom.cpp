@@ -54,7 +54,8 @@ Known known_of(const std::string& argument, const std::string& path) {
 
 // What one file holds when it is named, else the user's wisdom and the shipped files.
 Known read_known(const WisdomFlags& flags) {
-  Known known = flags.file.empty() ? known_to(*Context().impl().wisdom()) : known_of("file", flags.file);
+  Known known =
+      flags.file.empty() ? known_to(*Access::impl(Context()).wisdom()) : known_of("file", flags.file);
   const auto differs = [&](const std::string& text) { return text.find(flags.filter) == std::string::npos; };
   std::erase_if(known.records, [&](const WisdomRecord& record) { return differs(record.problem); });
   std::erase_if(known.models, [&](const FittedModel& model) { return differs(model.model); });

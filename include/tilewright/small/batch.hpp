@@ -75,8 +75,8 @@ class Batch {
   }
 
   // For the functions of gemm.hpp.
-  operator StridedBatch<T>() { return {data(), M, N, M, stride, size()}; }
-  operator StridedBatch<const T>() const { return {data(), M, N, M, stride, size()}; }
+  operator StridedBatch<T>() { return {{data(), M, N, M}, stride, size()}; }
+  operator StridedBatch<const T>() const { return {{data(), M, N, M}, stride, size()}; }
 
  private:
   static std::size_t checked(std::int64_t count) {

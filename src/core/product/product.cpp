@@ -25,12 +25,14 @@ std::string shape_text(const ArrayView& x) {
 }
 
 // Returns the stride in x along dimension `index` of the batch of c; 0 if x is broadcast along it.
-std::int64_t batch_stride(const char* name, const ArrayView& x, const ArrayView& c, int index) {
+std::int64_t batch_stride(const char* name, const ArrayView& x, const char* c_name, const ArrayView& c,
+                          int index) {
   const int own = index - (c.ndim - x.ndim);
   if (own < 0) return 0;
   if (x.shape[own] == c.shape[index]) return x.shape[own] == 1 ? 0 : x.strides[own];
   if (x.shape[own] != 1)
-    refuse_shapes(name, x, "out", c, "the leading dimensions do not broadcast to those of out");
+    refuse_shapes(name, x, c_name, c,
+                  ("the leading dimensions do not broadcast to those of " + std::string(c_name)).c_str());
   return 0;
 }
 
@@ -78,7 +80,7 @@ Product::Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, con
   }
   if (!a.regular) copies_ |= copy_a;
   if (!b.regular) copies_ |= copy_b;
-  if (!c.regular || may_overlap(a, c) || may_overlap(b, c)) copies_ |= copy_c;
+  if (!c.regular || (!factors_.apart && (may_overlap(a, c) || may_overlap(b, c)))) copies_ |= copy_c;
   if (copies_ != copy_none) return;
   const auto shape_of = [](const ArrayView& x, bool lies) {
     const std::int64_t rows = x.shape[x.ndim - 2], cols = x.shape[x.ndim - 1];
@@ -122,11 +124,15 @@ void Product::find_sizes(const ArrayView& a, const ArrayView& b, const ArrayView
   if (a.shape[a.ndim - 1] != b.shape[b.ndim - 2])
     refuse_shapes("a", a, "b", b, "the columns of a are not as many as the rows of b");
   if (c.shape[c.ndim - 2] != a.shape[a.ndim - 2])
-    refuse_shapes("a", a, "out", c, "they have not as many rows");
+    refuse_shapes("a", a, factors_.c_name, c, "they have not as many rows");
   if (c.shape[c.ndim - 1] != b.shape[b.ndim - 1])
-    refuse_shapes("b", b, "out", c, "they have not as many columns");
-  if (a.ndim > c.ndim) refuse_shapes("a", a, "out", c, "out has fewer dimensions");
-  if (b.ndim > c.ndim) refuse_shapes("b", b, "out", c, "out has fewer dimensions");
+    refuse_shapes("b", b, factors_.c_name, c, "they have not as many columns");
+  const auto refuse_dimensions = [&](const char* name, const ArrayView& x) {
+    refuse_shapes(name, x, factors_.c_name, c,
+                  (std::string(factors_.c_name) + " has fewer dimensions").c_str());
+  };
+  if (a.ndim > c.ndim) refuse_dimensions("a", a);
+  if (b.ndim > c.ndim) refuse_dimensions("b", b);
   k_ = a.shape[a.ndim - 1];
 }
 
@@ -134,8 +140,9 @@ void Product::find_levels(const ArrayView& a, const ArrayView& b, const ArrayVie
   no_elements_ = c.shape[c.ndim - 2] == 0 || c.shape[c.ndim - 1] == 0;
   empty_ = no_elements_;
   const auto size = size_bytes(dtype_);
+  const char* const name = factors_.c_name;
   for (int i = 0; i < c.ndim - 2; ++i) {
-    Level level{c.shape[i], batch_stride("a", a, c, i), batch_stride("b", b, c, i), c.strides[i]};
+    Level level{c.shape[i], batch_stride("a", a, name, c, i), batch_stride("b", b, name, c, i), c.strides[i]};
     if (level.count == 0) empty_ = true;
     if (level.count <= 1) continue;
     if (level.c < 0 && (level.a > 0 || level.b > 0)) {

@@ -16,6 +16,8 @@ struct Factors {
   std::complex<double> alpha = 1, beta = 0;
   bool conj_a = false, conj_b = false;
   bool sum = false;  // the products of the batch are added up in one c, whose strides along the batch are 0
+  const char* c_name = "out";  // in messages
+  bool apart = false;          // true if c shares no element with a and b, whatever their ranges are
 };
 
 // Flags for operands that no problem can express as they lie. The caller replaces these by packed copies (c

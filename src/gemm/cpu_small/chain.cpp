@@ -140,7 +140,7 @@ Chain::Chain(DType dtype, std::int64_t count, const std::vector<ErasedPass>& pas
 
 void Chain::add(std::size_t index, DType dtype, const ErasedPass& given) {
   if (given.plan == nullptr) refuse_pass(index, "plan", "plan is null");
-  const GemmPlan::Impl& plan = given.plan->impl();
+  const GemmPlan::Impl& plan = Access::impl(*given.plan);
   const GemmProblem& p = plan.problem;
   check_problem(index, p, dtype, passes_.empty() ? p.location : passes_[0].plan->problem.location);
   Pass pass{&plan, given.operands, given.scratch, {layout_a(p), layout_b(p), layout_c(p)}, 0};

@@ -29,7 +29,7 @@ bool is_small(const GemmProblem& p) {
 }
 
 // Made in place, since there may be no memory, and never destroyed.
-const GemmOptions& usual_options() noexcept {
+const GemmOptions& default_options() noexcept {
   alignas(GemmOptions) static constinit std::byte room[sizeof(GemmOptions)]{};
   static constinit std::atomic<const GemmOptions*> made = nullptr;
   static constinit Mutex mutex;
@@ -41,13 +41,13 @@ const GemmOptions& usual_options() noexcept {
 }
 
 bool are_usual(const GemmOptions& o) {
-  const GemmOptions& usual = usual_options();
+  const GemmOptions& usual = default_options();
   if (&o == &usual) return true;
   return (o.target == Target::automatic || o.target == Target::cpu) && o.objective == usual.objective &&
          o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 &&
          o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
          o.config.empty() && o.tune_on_miss.budget_s == 0 && !o.cpu_share && o.gpus.empty() &&
-         o.gpu_memory_bytes == 0 && o.stream == nullptr && o.align_bytes == 0 && o.device >= 0 &&
+         o.gpu_memory_bytes == 0 && o.queue.stream == nullptr && o.align_bytes == 0 && o.queue.device >= 0 &&
          o.residency <= Residency::l1 && o.on_device_failure == usual.on_device_failure;
 }
 

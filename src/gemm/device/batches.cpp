@@ -24,9 +24,9 @@ void require(const char* name, const T* array) {
 // Throws Error for what the host can see of the batch.
 template <class T>
 void check(const VariableBatch<T>& x) {
-  refuse_negative("most_m", x.most_m);
-  refuse_negative("most_n", x.most_n);
-  refuse_negative("most_k", x.most_k);
+  refuse_negative("max_m", x.max_m);
+  refuse_negative("max_n", x.max_n);
+  refuse_negative("max_k", x.max_k);
   refuse_negative("count", x.count);
   if (x.count == 0) return;
   require("m", x.m), require("n", x.n), require("k", x.k);
@@ -41,9 +41,9 @@ GemmProblem problem_of(const VariableBatch<T>& x) {
   p.dtype = dtype_of<T>;
   p.location = Location::device;
   p.op_a = x.op_a, p.op_b = x.op_b;
-  p.m = std::max<std::int64_t>(1, x.most_m);
-  p.n = std::max<std::int64_t>(1, x.most_n);
-  p.k = std::max<std::int64_t>(1, x.most_k);
+  p.m = std::max<std::int64_t>(1, x.max_m);
+  p.n = std::max<std::int64_t>(1, x.max_n);
+  p.k = std::max<std::int64_t>(1, x.max_k);
   p.layout = Layout::variable;
   p.batch_count = x.count;
   p.alpha = x.alpha.values != nullptr ? Scalar::general : scalar_class(x.alpha.value);
@@ -79,7 +79,7 @@ void name_group(bool several_groups, const GroupCall& call, F&& f) {
 
 template <class T>
 Operands operands_of(const GemmGroup<T, Location::device>& group, const GemmOptions& options) {
-  return {group.a, group.b, const_cast<T**>(group.c), &group.alpha, &group.beta, 0, 0, options.stream};
+  return {group.a, group.b, const_cast<T**>(group.c), &group.alpha, &group.beta, 0, 0, options.queue.stream};
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, cons
   Operands o{x.a, x.b, const_cast<T**>(x.c)};
   set_scalar(x.alpha, o.alpha, o.alpha_stride);
   set_scalar(x.beta, o.beta, o.beta_stride);
-  o.stream = options.stream;
+  o.stream = options.queue.stream;
   o.sizes = {x.m, x.n, x.k, x.lda, x.ldb, x.ldc};
   check_call(*plan, o);
   report.write();

@@ -104,7 +104,7 @@ std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl& context, s
     if (const auto fault = device_list_fault(lists[s])) refuse_list(lists.size(), s, {*fault});
   std::vector<SumExtent> extents;
   if (where == Location::host) check_lists(lists, extents);
-  const auto machine = context.gpus->open(options.device);
+  const auto machine = context.gpus->open(options.queue.device);
   const Gpu::Current current(machine->gpu());
   std::optional<BroughtLists> brought;
   if (where == Location::device) {
@@ -150,7 +150,7 @@ std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl&, std::vect
 
 #endif
 
-void StackPlan::Impl::run(DType type, const void* beta, void* stream) const {
+void StackPlan::Impl::run(DType type, const void* beta, CUstream_st* stream) const {
   if (type != dtype && !parts.empty())
     throw Error(ErrorCode::invalid_argument, "beta",
                 fmt::format("the plan is for {} but beta is {}", to_string(dtype), to_string(type)));

@@ -27,11 +27,11 @@ struct StackPlan::Impl {
   std::string explanation;
 
   // Throws Error(invalid_argument) where the type is another than the lists'.
-  void run(DType type, const void* beta, void* stream) const;
+  void run(DType type, const void* beta, CUstream_st* stream) const;
 };
 
-// `lists` are in host memory or in that of options.device. Throws Error as run_stacks, and Error(unsupported)
-// in builds without GPU.
+// `lists` are in host memory or in that of options.queue.device. Throws Error as run_stacks, and
+// Error(unsupported) in builds without GPU.
 std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl& context, std::vector<SumList> lists,
                                                        Location where, const GemmOptions& options);
 

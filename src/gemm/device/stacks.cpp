@@ -25,7 +25,7 @@ GemmOptions stated_options(const GemmOptions& options, DType dtype) {
 
 }  // namespace
 
-Operands operands_of_list(const SumList& list, const void* beta, void* stream) {
+Operands operands_of_list(const SumList& list, const void* beta, CUstream_st* stream) {
   const auto entries = [&](std::size_t of_a, std::size_t of_b, std::size_t of_c, const void* begin) {
     const auto* const bytes = static_cast<const char*>(begin);
     Operands o;
@@ -77,7 +77,7 @@ void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, c
     if (!list.writes()) continue;
     calls.push_back({find_device_plan(context, device_sums_problem(list.problem),
                                       stated_options(options, list.problem.dtype), false),
-                     operands_of_list(list, beta, options.stream)});
+                     operands_of_list(list, beta, options.queue.stream)});
   }
   for (const StackCall& call : calls) check_call(*call.plan, call.operands);
   for (const StackCall& call : calls) execute_checked(*call.plan, call.operands);
@@ -92,7 +92,7 @@ void run_device_reduce(Context::Impl& context, const GemmProblem& p, const Opera
     refuse_argument(fault->argument, fault->message);
   Operands o = operands;
   o.lists.count = has_products ? p.batch_count : 0;
-  o.stream = options.stream;
+  o.stream = options.queue.stream;
   const auto plan =
       find_device_plan(context, device_sums_problem(p), stated_options(options, p.dtype), false);
   check_call(*plan, o);

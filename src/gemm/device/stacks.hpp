@@ -21,7 +21,7 @@ void run_device_reduce(Context::Impl& context, const GemmProblem& problem, const
                        const GemmOptions& options, const ArgumentNames& names = argument_names);
 
 // Where the entries of a list begin that name A, B and C. alpha and beta outlive the operands.
-Operands operands_of_list(const SumList& list, const void* beta, void* stream);
+Operands operands_of_list(const SumList& list, const void* beta, CUstream_st* stream);
 
 // The problem as plans see it, who serve any number of products: a power of four at least as large.
 GemmProblem device_sums_problem(GemmProblem problem);

@@ -34,7 +34,7 @@ class MachineGpus : public HybridGpus {
     GemmProblem problem = what.problem;
     problem.residency = Residency::cold;
     GemmOptions options;
-    options.device = ordinal;
+    options.queue.device = ordinal;
     options.align_bytes = what.align_bytes;
     auto plan = context.part_plans.find(problem, options);
     constexpr bool shares_configs = true;

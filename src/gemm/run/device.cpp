@@ -52,7 +52,7 @@ std::string why_no_product(const PlanRequest& r) {
 }
 
 std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& r) {
-  return r.context.gpus->open(r.options.device);
+  return r.context.gpus->open(r.options.queue.device);
 }
 
 bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {

@@ -71,7 +71,8 @@ HostRunner::HostRunner(const PlanRequest& r)
 void HostRunner::check(const Operands& o) const {
   if (o.stream != nullptr)
     throw Error(ErrorCode::invalid_argument, "stream",
-                fmt::format("stream = {} is given, but the operands are in host memory", o.stream));
+                fmt::format("stream = {} is given, but the operands are in host memory",
+                            static_cast<const void*>(o.stream)));
 }
 
 void HostRunner::run(const Operands& o) const {

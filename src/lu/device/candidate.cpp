@@ -71,7 +71,7 @@ std::string streamed_declines(const LuRequest& r) {
   if (!is_asked_for(o) && flops(r.problem) < least_flops)
     return "little work, of which a GPU would do no more than begin";
   std::string why_none;
-  if (r.context.impl().hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
+  if (Access::impl(r.context).hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
   if (o.nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", o.nb, LuEngine::most_nb);
   return "";
 }
@@ -97,7 +97,7 @@ std::string why_not_on(const LuRequest& r, const GpuChoice& choice) {
   if (!is_asked_for(r.options) && choice.cpu_seconds <= choice.seconds)
     return fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
                        choice.cpu_seconds * 1e3, choice.seconds * 1e3);
-  HybridNode& hybrid = *r.context.impl().hybrid;
+  HybridNode& hybrid = *Access::impl(r.context).hybrid;
   const std::int64_t free = hybrid.open(choice.gpus), cap = choice.memory_bytes;
   for (const int gpu : choice.gpus)
     if (HybridNode::Use(hybrid).device(gpu).native_stream(Lane::compute) == nullptr)
@@ -126,18 +126,19 @@ class StreamedCall {
   }
 
   LuReport run() {
-    HybridNode::Use use(*request_.context.impl().hybrid);
+    HybridNode::Use use(*Access::impl(request_.context).hybrid);
     if (!all_reach(use, choice_.gpus)) choice_.gpus.resize(1);
     const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
     const std::int64_t bytes = ((job_.n - 1) * job_.lda + job_.m) * size_bytes(job_.dtype);
     job_.pinned = use.device(choice_.gpus.front()).is_pinned(job_.a, bytes);
     job_.copiers = &use.copiers(threads);
-    LuMachines& machines = LuMachines::of(request_.context.impl());
+    LuMachines& machines = LuMachines::of(Access::impl(request_.context));
     for (const int gpu : choice_.gpus) {
       const GpuModel& model = choice_.node->gpus[std::size_t(gpu)];
-      job_.gpus.push_back({&use.device(gpu),
-                           machines.tools(request_.context.impl().hybrid->gpus()[std::size_t(gpu)].ordinal),
-                           model.to_device, model.to_host});
+      job_.gpus.push_back(
+          {&use.device(gpu),
+           machines.tools(Access::impl(request_.context).hybrid->gpus()[std::size_t(gpu)].ordinal),
+           model.to_device, model.to_host});
     }
     factor_streamed(job_, streamed_);
     LuReport report;
@@ -186,7 +187,7 @@ class Kept {
 };
 
 LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots, const Error& why) {
-  r.context.impl().notice(fmt::format("the CPU factors {}: {}", to_string(r.problem), why.what()));
+  Access::impl(r.context).notice(fmt::format("the CPU factors {}: {}", to_string(r.problem), why.what()));
   LuOptions options = r.options;
   options.target = Target::cpu, options.candidate = "", options.nb = r.tuned ? 0 : options.nb;
   options.gpus = {};
@@ -242,7 +243,8 @@ class StreamedRunner : public LuRunner {
   std::string describe() const override {
     std::string names;
     for (const int gpu : choice_.gpus)
-      names += (names.empty() ? "" : ", ") + request().context.impl().hybrid->gpus()[std::size_t(gpu)].name;
+      names +=
+          (names.empty() ? "" : ", ") + Access::impl(request().context).hybrid->gpus()[std::size_t(gpu)].name;
     return fmt::format("blocks of nb={} on {}; about {:.3g} ms from pinned memory, on the CPU {:.3g}; {}",
                        with_nb(shape_of(request())).nb, names, choice_.seconds * 1e3,
                        choice_.cpu_seconds * 1e3, choice_.node->source);

@@ -53,7 +53,7 @@ class PanelRunner : public DeviceLuRunner {
  private:
   static GemmTime product_time(const DeviceLuRequest& r) {
     const std::string& name = r.tools->gpu().limits().name;
-    const NodeModel node = node_model(r.context.impl().wisdom(), "", "", 1, {name});
+    const NodeModel node = node_model(Access::impl(r.context).wisdom(), "", "", 1, {name});
     return node.gpus.front().gemm[std::size_t(r.problem.dtype)];
   }
   mutable DeviceLu lu_;
@@ -137,7 +137,7 @@ std::shared_ptr<LuPlan::Impl> decide_device_lu(Context& context, LuProblem probl
   impl->asked = to_string(problem);
   std::shared_ptr<LuTools> tools;
   try {
-    tools = LuMachines::of(context.impl()).tools(options.device);
+    tools = LuMachines::of(Access::impl(context)).tools(options.device);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     for (const auto& one : device_lu_candidates()) impl->decisions.push_back({one.name, false, error.what()});
@@ -167,7 +167,7 @@ LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& opti
   if (impl->runner == nullptr && !is_nothing)
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
                 fmt::format("no candidate factors {}: {}", impl->asked, impl->reasons()));
-  return LuPlan(std::move(impl));
+  return Access::make<LuPlan>(std::move(impl));
 }
 
 const LuProblem& LuPlan::problem() const noexcept { return impl_->problem; }
@@ -177,18 +177,19 @@ std::int64_t LuPlan::workspace_bytes() const noexcept {
 }
 
 template <class T>
-void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, void* workspace, void* stream) const {
+void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, std::span<std::byte> workspace,
+                    CUstream_st* stream) const {
   require_dtype<T>("a", impl_->problem.dtype);
-  require_addresses({{"info", info}}, nullptr, 0);
+  require_addresses({{"info", info}}, {}, 0);
   if (impl_->runner == nullptr) return;
   require_addresses({{"a", a}, {"pivots", pivots}}, workspace, workspace_bytes());
   impl_->runner->factor(
-      {a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace},
-      static_cast<CUstream_st*>(stream));
+      {a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace.data()},
+      stream);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T) \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

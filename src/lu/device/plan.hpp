@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
+#include "core/access.hpp"
 #include "core/refuse.hpp"
 #include "plan/candidate.hpp"
 #include "tilewright/lu.hpp"
@@ -47,13 +50,17 @@ struct NamedAddress {
   const void* address;
 };
 // The workspace of so many bytes last.
-inline void require_addresses(std::initializer_list<NamedAddress> all, const void* workspace,
+inline void require_addresses(std::initializer_list<NamedAddress> all, std::span<const std::byte> workspace,
                               std::int64_t bytes) {
   for (const NamedAddress& one : all)
     if (one.address == nullptr) refuse_argument(one.name, fmt::format("{} is null", one.name));
-  if (bytes > 0 && workspace == nullptr) refuse_argument("workspace", "workspace is null");
-  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)
-    refuse_argument("workspace", fmt::format("workspace = {} is not at a multiple of 256 bytes", workspace));
+  const void* const address = workspace.data();
+  if (bytes > 0 && address == nullptr) refuse_argument("workspace", "workspace is null");
+  if (std::int64_t(workspace.size()) < bytes)
+    refuse_argument("workspace",
+                    fmt::format("workspace has {} bytes, but the plan needs {}", workspace.size(), bytes));
+  if (reinterpret_cast<std::uintptr_t>(address) % 256 != 0)
+    refuse_argument("workspace", fmt::format("workspace = {} is not at a multiple of 256 bytes", address));
 }
 
 }  // namespace tilewright

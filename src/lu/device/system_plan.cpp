@@ -31,20 +31,20 @@ LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std
   validate_op(op);
   validate_size("nrhs", nrhs);
   validate_extent(factors.n, nrhs, "ldb", ldb, factors.dtype);
-  return LuSolvePlan(std::make_shared<LuSolvePlan::Impl>(
-      LuMachines::of(context.impl()).tools(options.device),
+  return Access::make<LuSolvePlan>(std::make_shared<LuSolvePlan::Impl>(
+      LuMachines::of(Access::impl(context)).tools(options.device),
       LuSystemShape{factors.dtype, op, factors.n, nrhs, factors.lda, ldb}));
 }
 
 std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
-void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream) const {
+void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, std::span<std::byte> workspace,
+                        CUstream_st* stream) const {
   require_dtype<T>("lu", impl_->shape().dtype);
   if (impl_->shape().n == 0 || impl_->shape().nrhs == 0) return;
   require_addresses({{"lu", lu}, {"pivots", pivots}, {"b", b}}, workspace, workspace_bytes());
-  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace},
-               static_cast<CUstream_st*>(stream));
+  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace.data()}, stream);
 }
 
 // The right-hand sides are the identity.
@@ -56,26 +56,25 @@ LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::i
                               const LuOptions& options) {
   validate_factors(factors, options);
   validate_extent(factors.n, factors.n, "ldinv", ldinv, factors.dtype);
-  return LuInversePlan(std::make_shared<LuInversePlan::Impl>(
-      LuMachines::of(context.impl()).tools(options.device),
+  return Access::make<LuInversePlan>(std::make_shared<LuInversePlan::Impl>(
+      LuMachines::of(Access::impl(context)).tools(options.device),
       LuSystemShape{factors.dtype, Op::none, factors.n, factors.n, factors.lda, ldinv}));
 }
 
 std::int64_t LuInversePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
-void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse, void* workspace,
-                           void* stream) const {
+void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse,
+                           std::span<std::byte> workspace, CUstream_st* stream) const {
   const LuSystemShape& shape = impl_->shape();
   require_dtype<T>("lu", shape.dtype);
   if (shape.n == 0) return;
   require_addresses({{"lu", lu}, {"pivots", pivots}, {"inverse", inverse}}, workspace, workspace_bytes());
-  auto* const queue = static_cast<CUstream_st*>(stream);
   const Gpu& gpu = impl_->gpu();
   const T one(1);
-  gpu.clear(inverse, std::size_t(shape.n) * sizeof(T), std::size_t(shape.ldb) * sizeof(T), shape.n, queue);
-  gpu.fill(inverse, &one, sizeof(T), shape.n, queue, std::size_t(shape.ldb + 1) * sizeof(T));
-  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace}, queue);
+  gpu.clear(inverse, std::size_t(shape.n) * sizeof(T), std::size_t(shape.ldb) * sizeof(T), shape.n, stream);
+  gpu.fill(inverse, &one, sizeof(T), shape.n, stream, std::size_t(shape.ldb + 1) * sizeof(T));
+  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace.data()}, stream);
 }
 
 struct LuRefinePlan::Impl : DeviceLuRefinement {
@@ -93,30 +92,33 @@ LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, s
   validate_size("steps", steps);
   const LuRefineShape shape{factors.dtype, op,         factors.n,  nrhs, layout.lda,
                             factors.lda,   layout.ldb, layout.ldx, steps};
-  return LuRefinePlan(
-      std::make_shared<LuRefinePlan::Impl>(LuMachines::of(context.impl()).tools(options.device), shape));
+  return Access::make<LuRefinePlan>(std::make_shared<LuRefinePlan::Impl>(
+      LuMachines::of(Access::impl(context)).tools(options.device), shape));
 }
 
 std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
 void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x,
-                          double* backward_errors, void* workspace, void* stream) const {
+                          double* backward_errors, std::span<std::byte> workspace,
+                          CUstream_st* stream) const {
   const LuRefineShape& shape = impl_->shape();
   require_dtype<T>("a", shape.dtype);
   if (shape.n == 0 || shape.nrhs == 0) return;
   require_addresses(
       {{"a", a}, {"lu", lu}, {"pivots", pivots}, {"b", b}, {"x", x}, {"backward_errors", backward_errors}},
       workspace, workspace_bytes());
-  impl_->refine({a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace},
-                static_cast<CUstream_st*>(stream));
+  impl_->refine({a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace.data()},
+                stream);
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;                  \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;               \
-  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*, \
-                                     void*) const;
+#define TILEWRIGHT_INSTANTIATE(T)                                                                            \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*)    \
+      const;                                                                                                 \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) \
+      const;                                                                                                 \
+  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
+                                     std::span<std::byte>, CUstream_st*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

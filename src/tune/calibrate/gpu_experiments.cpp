@@ -256,7 +256,7 @@ void GpuExperiments::prepare(Context& context, const std::vector<Experiment>& pr
     for (const Experiment& e : products)
       if (e.work == TimedWork::device_gemm && e.gpu == int(gpu)) problems.push_back(problem_of(e));
     GemmOptions options;
-    options.device = nodes_[gpu]->gpu.device(), options.align_bytes = 128;
+    options.queue.device = nodes_[gpu]->gpu.device(), options.align_bytes = 128;
     if (!problems.empty()) tilewright::prepare(context, problems, options);
   }
 }
@@ -271,7 +271,7 @@ double GpuExperiments::product(Context& context, const Experiment& e) {
   const std::int64_t b_at = place(e.m, e.k), c_at = b_at + place(e.k, e.n);
   node.fill_operands(c_at + place(e.m, e.n), e.dtype);
   GemmOptions options;
-  options.device = node.gpu.device(), options.stream = node.work.get();
+  options.queue.device = node.gpu.device(), options.queue.stream = node.work.get();
   return dispatch(e.dtype, [&]<class T>() {
     const auto multiply = [&] {
       constexpr Location L = Location::device;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/dispatch.hpp"
+#include "lu/calls.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "tilewright/lu.hpp"
@@ -92,7 +93,7 @@ class DeviceTrial : public LuTrialMatrix {
     const double begin = wall_seconds();
     dispatch(problem_.dtype, [&]<class T>() {
       planned.plan.factor(a_.as<T>(), pivots_.as<std::int64_t>(), info_.as<std::int64_t>(),
-                          planned.workspace.as<void>());
+                          {planned.workspace.as<std::byte>(), planned.workspace.bytes()});
     });
     gpu_.synchronize();
     return wall_seconds() - begin;

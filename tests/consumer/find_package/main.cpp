@@ -23,8 +23,8 @@ bool converts(tw::Context& context) {
   std::vector<T*> pointers;
   for (std::int64_t p = 0; p < count; ++p) pointers.push_back(to.data() + p * n * n);
   const tw::PointerBatch<T> scattered{pointers.data(), n, n, n, count};
-  const tw::StridedBatch<T> strided{to.data(), n, n, n, n * n, count};
-  tw::interleave<T>(tw::StridedBatch<T>{from.data(), n, n, n, n * n, count}, blocks);
+  const tw::StridedBatch<T> strided{{to.data(), n, n, n}, n * n, count};
+  tw::interleave<T>(tw::StridedBatch<T>{{from.data(), n, n, n}, n * n, count}, blocks);
   tw::deinterleave<T>(blocks, scattered);
   bool right = from == to;
   tw::interleave<T>(scattered, blocks);
@@ -32,7 +32,7 @@ bool converts(tw::Context& context) {
   right = right && from == to;
   constexpr auto device = tw::Location::device;
   try {
-    const tw::StridedBatch<T, device> none{nullptr, n, n, n, n * n, 0};
+    const tw::StridedBatch<T, device> none{{nullptr, n, n, n}, n * n, 0};
     const tw::PointerBatch<T, device> no_pointers{nullptr, n, n, n, 0};
     const tw::InterleavedBatch<T, device> no_blocks{nullptr, n, n, n, block, 0};
     tw::interleave<T>(context, none, no_blocks);
@@ -50,7 +50,9 @@ template <class T>
 bool multiplies(tw::Context& context) {
   const std::int64_t n = 4, count = 10;
   std::vector<T> a(n * n * count, T(1)), b(n * n * count, T(2)), c(n * n * count, T(-1));
-  const auto batch = [&](std::vector<T>& x) { return tw::StridedBatch<T>{x.data(), n, n, n, n * n, count}; };
+  const auto batch = [&](std::vector<T>& x) {
+    return tw::StridedBatch<T>{{x.data(), n, n, n}, n * n, count};
+  };
   std::vector<T*> pointers_a, pointers_b, pointers_c;
   for (std::int64_t p = 0; p < count; ++p) {
     pointers_a.push_back(a.data() + p * n * n);
@@ -109,12 +111,13 @@ bool factors(tw::Context& context) {
   const std::vector<T> a{T(1), T(4), T(2), T(3)}, b{T(5), T(10)};
   std::vector<T> lu = a, x = b;
   std::vector<std::int64_t> pivots(n);
-  bool right = tw::lu_factor(context, n, n, lu.data(), n, pivots.data()).info == 0;
-  tw::lu_solve(context, tw::Op::none, n, 1, lu.data(), n, pivots.data(), x.data(), n);
-  right = right && tw::lu_refine(context, tw::Op::none, n, 1, a.data(), n, lu.data(), n, pivots.data(),
-                                 b.data(), n, x.data(), n)
+  bool right = tw::lu_factor(context, tw::column_major(lu.data(), n, n), pivots).info == 0;
+  const auto factors = tw::column_major<tw::Location::host>(lu.data(), n, n);
+  tw::lu_solve(context, tw::Op::none, factors, pivots, tw::column_major(x.data(), n, 1));
+  right = right && tw::lu_refine(context, tw::Op::none, tw::column_major(a.data(), n, n), factors, pivots,
+                                 tw::column_major(b.data(), n, 1), tw::column_major(x.data(), n, 1))
                            .backward_error < 1e-5;
-  right = right && tw::lu_inverse(context, n, lu.data(), n, pivots.data()).info == 0;
+  right = right && tw::lu_inverse(context, factors, pivots).info == 0;
   try {
     const tw::LuTeam alone{1, 0, {}};
     if (tw::why_not_cyclic(context, tw::dtype_of<T>, n, n, n, alone).empty())
@@ -137,10 +140,10 @@ bool factors(tw::Context& context) {
             inverse.workspace_bytes() > 0;
     const tw::LuRefinePlan refine = tw::plan_lu_refine(context, plan.problem(), tw::Op::none, 1, {n, n, n});
     right = right && refine.workspace_bytes() > 0;
-    plan.factor<T>(nullptr, nullptr, nullptr, nullptr);
-    system.solve<T>(nullptr, nullptr, nullptr, nullptr);
-    inverse.invert<T>(nullptr, nullptr, nullptr, nullptr);
-    refine.refine<T>(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    plan.factor<T>(nullptr, nullptr, nullptr, {});
+    system.solve<T>(nullptr, nullptr, nullptr, {});
+    inverse.invert<T>(nullptr, nullptr, nullptr, {});
+    refine.refine<T>(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, {});
     return false;
   } catch (const tw::Error& error) {
     right = right && error.code() != tw::ErrorCode::internal;
@@ -151,7 +154,7 @@ bool factors(tw::Context& context) {
 // What a program on several GPUs calls; here is no communicator, which is refused wherever it is asked for.
 template <class T>
 bool distributes() {
-  if (tw::local_extent(10, 4, 1, 0, 2) != 4 || tw::why_no_distributed_gemm().empty()) return false;
+  if (tw::local_extent(10, 4, 1, 0, 2) != 4 || tw::distributed_gemm_status().empty()) return false;
   try {
     tw::DistributedGemm first(nullptr, {});
     tw::DistributedGemm member(std::move(first));

@@ -24,7 +24,7 @@ int main(int, char** arguments) {
   tw::install_tuner(context);
   if (tw::plan(context, other, on_miss).explain().find("exact") == std::string::npos) return 4;
   try {
-    (void)tw::tune(context, problem, {.strategy = "annealing"});
+    (void)tw::tune(context, problem, tw::tune_search("time", "annealing"));
     return 5;
   } catch (const tw::Error& error) {
     std::printf("ok; a bad strategy says: %s\n", error.what());

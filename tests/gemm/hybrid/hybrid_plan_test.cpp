@@ -60,11 +60,11 @@ TEST(HybridPlan, ForcedTargetsAreTakenAndRight) {
         const GemmPlan made = plan(c.context, problem, options);
         const std::string what =
             fmt::format("{} beta {} on {}\n{}", to_string(target), to_string(beta), gpus, made.explain());
-        ASSERT_EQ(made.impl().candidate, "hybrid") << what;
+        ASSERT_EQ(Access::impl(made).candidate, "hybrid") << what;
         EXPECT_TRUE(has(what, "one GPU") && has(what, "pageable") && has(what, "slices of k")) << what;
         expect_right<double>(made, what);
         expect_right<double>(made, what, &c.simulated->node());
-        const auto last = made.impl().runner->last_run();
+        const auto last = Access::impl(made).runner->last_run();
         EXPECT_EQ(last["memory"], "pinned") << last.dump();
         if (target == Target::gpu) EXPECT_EQ(last["cpu_count"], 0) << last.dump();
         EXPECT_FALSE(last["gpus"].empty()) << last.dump();
@@ -98,12 +98,12 @@ TEST(HybridPlan, BatchesAreTakenAndRight) {
         if (target == Target::hybrid) options.split = SplitWay::fixed, options.cpu_share = 0.4;
         const GemmPlan made =
             plan(c.context, batch_problem(DType::f64, layout, n, 100, Scalar::general), options);
-        ASSERT_EQ(made.impl().candidate, "hybrid") << made.explain();
+        ASSERT_EQ(Access::impl(made).candidate, "hybrid") << made.explain();
         EXPECT_TRUE(has(made.explain(), "problems") && has(made.explain(), "in flight")) << made.explain();
         TestOperands<double> operands(made.problem());
         const auto expected = operands.expected();
         run_batch(made, operands);
-        const auto last = made.impl().runner->last_run();
+        const auto last = Access::impl(made).runner->last_run();
         EXPECT_TRUE(TestOperands<double>::same(operands.c, expected)) << last.dump();
         EXPECT_EQ(last["side"], "problems");
         EXPECT_FALSE(last["gpus"].empty()) << last.dump();
@@ -116,11 +116,11 @@ TEST(HybridPlan, BatchesAreChosenForByBytesAndOperations) {
   GemmOptions options;
   options.threads = 1;
   const GemmProblem large = batch_problem(DType::f64, Layout::strided, 256, 64, Scalar::zero);
-  EXPECT_EQ(plan(c.context, large, options).impl().candidate, "hybrid");
+  EXPECT_EQ(Access::impl(plan(c.context, large, options)).candidate, "hybrid");
   options.threads = 64;
   const GemmProblem tiny = batch_problem(DType::f64, Layout::strided, 4, 1000000, Scalar::zero);
   const GemmPlan made = plan(c.context, tiny, options);
-  EXPECT_EQ(made.impl().candidate, "gemm_small_cpu");
+  EXPECT_EQ(Access::impl(made).candidate, "gemm_small_cpu");
   EXPECT_TRUE(has(made.explain(), "faster than any link")) << made.explain();
   EXPECT_EQ(c.simulated->opened, 1);
 }
@@ -158,7 +158,7 @@ TEST(HybridPlan, AllTypesAndASplitOfOnesOwn) {
             host_product(dtype, Op::none, Op::conj_trans, 96, 160, 64, Scalar::general);
         const GemmPlan made = plan(c.context, problem, options);
         expect_right<T>(made, made.explain());
-        EXPECT_DOUBLE_EQ(made.impl().runner->last_run()["cpu_share"], share);
+        EXPECT_DOUBLE_EQ(Access::impl(made).runner->last_run()["cpu_share"], share);
       });
   }
 }
@@ -169,7 +169,7 @@ TEST(HybridPlan, SearchedSplitsAreTimedOnceAndLeaveC) {
     GemmOptions options = options_of(Target::automatic);
     options.split = way;
     const GemmPlan made = plan(c.context, square(128, Scalar::general), options);
-    ASSERT_EQ(made.impl().candidate, "hybrid") << made.explain();
+    ASSERT_EQ(Access::impl(made).candidate, "hybrid") << made.explain();
     const int before = c.simulated->prepared;
     expect_right<double>(made, to_string(way));
     const int after = c.simulated->prepared;
@@ -193,10 +193,10 @@ TEST(HybridPlan, ASearchWantsItsContext) {
 TEST(HybridPlan, SmallProductsAskForNoGpu) {
   SimulatedContext c(1);
   const GemmPlan made = plan(c.context, square(64));
-  EXPECT_NE(made.impl().candidate, "hybrid");
+  EXPECT_NE(Access::impl(made).candidate, "hybrid");
   EXPECT_TRUE(has(made.explain(), "a GPU needs longer to begin")) << made.explain();
   const GemmPlan cpu = plan(c.context, square(2048), options_of(Target::cpu));
-  EXPECT_EQ(cpu.impl().candidate, "cblas");
+  EXPECT_EQ(Access::impl(cpu).candidate, "cblas");
   EXPECT_EQ(c.simulated->looked, 0);
   EXPECT_EQ(c.simulated->opened, 0);
 }
@@ -213,10 +213,10 @@ TEST(HybridPlan, TheModelsChoose) {
       request.problem = made.problem();
       request.gpus = {0}, request.gpus_add = true;
       request.pinned = all_matrices;
-      const auto node =
-          c.context.impl().hybrid->model(nullptr, c.context.impl().cblas()->name(), omp_get_max_threads());
+      const auto node = Access::impl(c.context).hybrid->model(
+          nullptr, Access::impl(c.context).cblas()->name(), omp_get_max_threads());
       const SplitChoice choice = choose_split(*node, request);
-      const bool hybrid = made.impl().candidate == "hybrid";
+      const bool hybrid = Access::impl(made).candidate == "hybrid";
       if (n * n * k >= 128 * 128 * 128) EXPECT_EQ(hybrid, !choice.split.gpus.empty()) << made.explain();
       (hybrid ? taken : declined)++;
       if (!hybrid && n >= 512) EXPECT_TRUE(has(made.explain(), "the CPU takes")) << made.explain();
@@ -227,7 +227,7 @@ TEST(HybridPlan, TheModelsChoose) {
 
 TEST(HybridPlan, WithoutAGpuItDeclinesAndForcedTargetsSayWhy) {
   SimulatedContext c(0);
-  EXPECT_EQ(plan(c.context, square(512)).impl().candidate, "cblas");
+  EXPECT_EQ(Access::impl(plan(c.context, square(512))).candidate, "cblas");
   for (const Target target : {Target::gpu, Target::hybrid}) {
     const std::string message = message_of(ErrorCode::unsupported, "target",
                                            [&] { plan(c.context, square(512), options_of(target)); });
@@ -280,8 +280,8 @@ TEST(HybridPlan, ALostGpuIsToldOrMadeGood) {
       continue;
     }
     expect_right<double>(made, "redone by the CPU");
-    EXPECT_GT(made.impl().runner->last_run()["redone"], 0);
-    EXPECT_FALSE(made.impl().runner->last_run()["failures"].empty());
+    EXPECT_GT(Access::impl(made).runner->last_run()["redone"], 0);
+    EXPECT_FALSE(Access::impl(made).runner->last_run()["failures"].empty());
   }
 }
 
@@ -344,11 +344,11 @@ TEST(HybridPlan, PlansOfOtherGpuOptionsAreOtherPlans) {
   options.gpus = {1};
   const GemmPlan second = plan(c.context, square(256), options);
   expect_right<double>(second, second.explain());
-  EXPECT_EQ(second.impl().runner->last_run()["gpus"][0]["ordinal"], 1);
+  EXPECT_EQ(Access::impl(second).runner->last_run()["gpus"][0]["ordinal"], 1);
   options.gpus = {0};
   const GemmPlan first = plan(c.context, square(256), options);
   expect_right<double>(first, first.explain());
-  EXPECT_EQ(first.impl().runner->last_run()["gpus"][0]["ordinal"], 0);
+  EXPECT_EQ(Access::impl(first).runner->last_run()["gpus"][0]["ordinal"], 0);
   EXPECT_EQ(c.simulated->opened, 2);
 }
 
@@ -368,14 +368,14 @@ class AsRank {
 TEST(HybridPlan, RanksOfOneNodeShareItsGpus) {
   const auto request_of = [](SimulatedContext& c, const GemmOptions& options) {
     const GemmProblem problem = square(256);
-    return hybrid_models({c.context.impl(), problem, options}).request;
+    return hybrid_models({Access::impl(c.context), problem, options}).request;
   };
   for (const int rank : {0, 1}) {
     const AsRank as(rank, 2);
     SimulatedContext c(2);
     const GemmPlan made = plan(c.context, square(256), options_of(Target::gpu));
     expect_right<double>(made, made.explain());
-    const auto gpus = made.impl().runner->last_run()["gpus"];
+    const auto gpus = Access::impl(made).runner->last_run()["gpus"];
     ASSERT_EQ(gpus.size(), 1u) << gpus.dump();
     EXPECT_EQ(gpus[0]["ordinal"], rank) << gpus.dump();
     EXPECT_EQ(c.simulated->opened, 1);
@@ -397,7 +397,7 @@ TEST(HybridPlan, RanksOfOneNodeShareItsGpus) {
 TEST(HybridPlan, MetricsAreNumbersOfWhatExplainSays) {
   SimulatedContext c(1);
   const GemmPlan made = plan(c.context, square(512), options_of(Target::hybrid));
-  const auto metrics = made.impl().runner->metrics();
+  const auto metrics = Access::impl(made).runner->metrics();
   EXPECT_FALSE(metrics["calibrated"]) << metrics.dump();
   EXPECT_TRUE(has(made.explain(), "round figures")) << made.explain();
   for (const char* memory : {"pinned", "pageable"})

@@ -66,7 +66,7 @@ struct SimulatedContext {
   explicit SimulatedContext(int gpus, std::vector<SimulatedFaults> faults = {}) {
     auto machine = std::make_unique<SimulatedGpus>(gpus, std::move(faults));
     simulated = machine.get();
-    context.impl().hybrid = std::make_shared<HybridNode>(std::move(machine), &context.impl());
+    Access::impl(context).hybrid = std::make_shared<HybridNode>(std::move(machine), &Access::impl(context));
   }
   Context context{ContextOptions{.use_wisdom = false}};
   SimulatedGpus* simulated;

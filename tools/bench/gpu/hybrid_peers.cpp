@@ -88,8 +88,8 @@ class GpuHybridPeers : public HybridPeers {
         add_copy("copy_kernel", TILEWRIGHT_VERSION, p, all,
                  [this](const GemmProblem& there, const Operands& o) {
                    GemmOptions options;
-                   options.device = gpu_.device();
-                   execute(*find_plan(context_.impl(), there, options), o);
+                   options.queue.device = gpu_.device();
+                   execute(*find_plan(Access::impl(context_), there, options), o);
                  });
       });
     return all;

@@ -33,12 +33,12 @@ double sample_launches(const GpuStream& stream, const std::function<void()>& lau
 class Launches {
  public:
   Launches()
-      : machine_(context_.impl().gpus->open(0)),
+      : machine_(Access::impl(context_).gpus->open(0)),
         current_(machine_->gpu()),
         plan_(plan(context_, problem_)),
         memory_(machine_->gpu(), std::size_t(3 * problem_.batch_count * 16 * 8)),
         stream_(machine_->gpu()),
-        config_(from_json<GemmSmallConfig>(plan_.impl().runner->config())),
+        config_(from_json<GemmSmallConfig>(Access::impl(plan_).runner->config())),
         kernel_(machine_->gemm_small(gemm_small_shape(problem_, 128), config_, problem_.dtype, true)),
         geometry_(kernel_->geometry(problem_.batch_count)) {
     memory_.fill(0, stream_.get());
@@ -46,16 +46,16 @@ class Launches {
     arguments_.a = a_, arguments_.b = b_, arguments_.c = c_;
     arguments_.count = problem_.batch_count;
     arguments_.alpha = arguments_.beta = 1;
-    options_.stream = stream_.get();
+    options_.queue.stream = stream_.get();
     graph_ = std::make_unique<GpuGraph>(machine_->gpu(), stream_.get(), [this] { by_plan(); });
   }
 
   void by_plan() { plan_.run<double>(1.0, a_, b_, 1.0, c_, stream_.get()); }
   void by_api() {
     const std::int64_t n = 4, count = problem_.batch_count;
-    gemm_batched<double>(context_, Op::none, Op::none, 1.0, {a_, n, n, n, n * n, count},
-                         {b_, n, n, n, n * n, count}, 1.0,
-                         StridedBatch<double, Location::device>{c_, n, n, n, n * n, count}, options_);
+    gemm_batched<double>(context_, Op::none, Op::none, 1.0, {{a_, n, n, n}, n * n, count},
+                         {{b_, n, n, n}, n * n, count}, 1.0,
+                         StridedBatch<double, Location::device>{{c_, n, n, n}, n * n, count}, options_);
   }
   void by_graph() { graph_->launch(stream_.get()); }
   void bare() {

@@ -11,7 +11,7 @@ namespace tilewright::bench {
 
 GpuBench::GpuBench(const Plan& run)
     : Machine(run),
-      machine(context.impl().gpus->open(run.device)),
+      machine(Access::impl(context).gpus->open(run.device)),
       gpu(machine->gpu()),
       current(gpu),
       stream(gpu),
@@ -82,7 +82,7 @@ void GpuBench::add_streams(const GpuStreamMix& mix, std::vector<Contender>& to, 
 
 GemmOptions GpuBench::options(const Case& c) const {
   GemmOptions options = c.options;
-  options.device = plan.device;
+  options.queue.device = plan.device;
   options.align_bytes = 0;  // the alignment of allocations
   return options;
 }

@@ -86,7 +86,7 @@ Contender GpuStage::ours(const std::string& impl, Context& context, const GemmOp
   Contender one{.role = Role::ours, .impl = impl, .version = TILEWRIGHT_VERSION};
   one.plan = std::make_shared<const GemmPlan>(plan(context, planned_problem(case_), options));
   GemmOptions on_stream = options;
-  on_stream.stream = bench_.stream.get();
+  on_stream.queue.stream = bench_.stream.get();
   const auto at = [this](std::int64_t index) { return batch(index); };
   one.run = case_.layout == Layout::grouped    ? group_call<Location::device>(context, case_, on_stream, at)
             : case_.layout == Layout::variable ? variable_call(context, on_stream)
@@ -108,7 +108,7 @@ BatchCall GpuStage::variable_call(Context& context, const GemmOptions& options) 
     }
     VariableBatch<T> description;
     description.op_a = p.op_a, description.op_b = p.op_b;
-    description.most_m = p.m, description.most_n = p.n, description.most_k = p.k;
+    description.max_m = p.m, description.max_n = p.n, description.max_k = p.k;
     const std::int64_t** const arrays[size_arrays] = {&description.m,   &description.n,   &description.k,
                                                       &description.lda, &description.ldb, &description.ldc};
     for (std::size_t i = 0; i < size_arrays; ++i) *arrays[i] = (*sizes)[i].template as<std::int64_t>();

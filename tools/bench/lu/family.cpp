@@ -115,7 +115,7 @@ class LuFamily : public Family {
       LuWay way{"getrf", {}};
       way.options.target = Target::cpu, way.options.threads = c.threads, way.options.candidate = "lapack";
       Contender one{.role = Role::peer, .impl = "lapack", .variant = "getrf"};
-      const auto library = context_.impl().cblas();
+      const auto library = Access::impl(context_).cblas();
       if (library->available()) one.version = library->name();
       contest.enter(std::move(one), way, factor(context_, c, way));
     }

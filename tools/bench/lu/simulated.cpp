@@ -149,8 +149,8 @@ std::string SimulatedGpu::text() const {
 }
 
 void simulate_gpu(Context& context, const SimulatedGpu& gpu, bool paced) {
-  context.impl().hybrid =
-      std::make_shared<HybridNode>(std::make_unique<OneSimulatedGpu>(gpu, paced), &context.impl());
+  Access::impl(context).hybrid =
+      std::make_shared<HybridNode>(std::make_unique<OneSimulatedGpu>(gpu, paced), &Access::impl(context));
 }
 
 }  // namespace tilewright::bench

@@ -7,6 +7,7 @@
 
 #include "bench/family.hpp"
 #include "core/dispatch.hpp"
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "lu/problem.hpp"
 
