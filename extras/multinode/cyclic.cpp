@@ -8,7 +8,6 @@
 #include <mutex>
 #include <utility>
 
-#include "core/local_columns.hpp"
 #include "core/refuse.hpp"
 #include "device/gpu/copies.hpp"
 #include "gemm/hybrid/node.hpp"
@@ -17,6 +16,7 @@
 #include "lu/device/machines.hpp"
 #include "lu/updates.hpp"
 #include "lu/validate.hpp"
+#include "multinode/local_columns.hpp"
 #include "tilewright/multinode.hpp"
 
 namespace tilewright {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/input/checked.hpp"
-#include "core/local_columns.hpp"
 #include "core/refuse.hpp"
+#include "multinode/local_columns.hpp"
 
 namespace tilewright {
 namespace {
