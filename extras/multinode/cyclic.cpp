@@ -11,12 +11,12 @@
 #include "core/refuse.hpp"
 #include "device/gpu/copies.hpp"
 #include "gemm/hybrid/node.hpp"
+#include "local_columns.hpp"
 #include "lu/candidates.hpp"
 #include "lu/device/engine.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/updates.hpp"
 #include "lu/validate.hpp"
-#include "multinode/local_columns.hpp"
 #include "tilewright/multinode.hpp"
 
 namespace tilewright {

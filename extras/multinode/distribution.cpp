@@ -7,7 +7,7 @@
 
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
-#include "multinode/local_columns.hpp"
+#include "local_columns.hpp"
 
 namespace tilewright {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/host/fork_gate.hpp"
 #include "core/host/tell.hpp"
-#include "multinode/local_columns.hpp"
+#include "local_columns.hpp"
 
 namespace tilewright::scalapack {
 namespace {
