@@ -18,13 +18,13 @@ A = DOUBLES(*[1.0] * (N * N * BATCH))
 def multiply(library, threads):
     context = ctypes.c_void_p()
     assert library.tilewright_create(None, None, ctypes.byref(context)) == 0
-    options = (ctypes.c_int * 64)()  # all zeros but the third field
-    options[2] = threads
+    options = (ctypes.c_int * 64)(ctypes.sizeof(ctypes.c_int * 64))  # its size, and zeros but the threads
+    options[4] = threads
     a, c, one, zero = A, DOUBLES(), ctypes.c_double(1), ctypes.c_double(0)
     integers = lambda *values: [ctypes.c_int64(value) for value in values]
     status = library.tilewright_gemm_strided_batched(
         context, 1, 0, 0, *integers(N, N, N), ctypes.byref(one), a, *integers(N, N * N), a, *integers(N, N * N),
-        ctypes.byref(zero), c, *integers(N, N * N, BATCH), options, 3, None)
+        ctypes.byref(zero), c, *integers(N, N * N, BATCH), options, 0, None)
     assert status == 0 and c[0] == N and c[N * N * BATCH - 1] == N
     library.tilewright_destroy.argtypes = [ctypes.c_void_p]
     library.tilewright_destroy(context)
