@@ -27,6 +27,11 @@ struct Info {
   }
 };
 
+// The standard's values are all, group, any and none in this order; the library's begin with none.
+InfoMode mode_of(Report report) {
+  return report == Report::all ? InfoMode::all : report == Report::group ? InfoMode::group : InfoMode::any;
+}
+
 // Uses the library's own modes; if nothing is reported, bad problems are skipped all the same. Returns false
 // if nothing was computed.
 template <class T>
@@ -36,7 +41,7 @@ bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) 
   if (own == nullptr) return false;
   int nobody_asks = 0;
   const bool told = info.report != Report::none;
-  const BatchInfo wanted{told ? InfoMode(info.report) : InfoMode::any, told ? info.codes : &nobody_asks};
+  const BatchInfo wanted{mode_of(info.report), told ? info.codes : &nobody_asks};
   gemm_grouped<T>(*own, groups.all(), default_options(), wanted);
   const auto& own_codes = by_rows ? codes_by_rows : codes;
   for (std::int64_t i = 0; told && i < info.count(); ++i)
