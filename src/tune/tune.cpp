@@ -104,6 +104,7 @@ std::vector<Tuned> search_and_keep(const std::vector<GemmProblem>& problems, con
   options.budget_s = search.budget_s;
   options.at_least_one = true;
   options.fill_share = CallersWatcher::fill_share;
+  refuse_unnamed("objective", search.objective, Objective::energy_within);
   options.objective = TuneObjective::of(search.objective, search.objective_weight);
   refuse_unnamed("strategy", search.strategy, SearchStrategy::model);
   options.strategy = strategies()[std::size_t(search.strategy)].name;
