@@ -23,7 +23,7 @@ std::int64_t count_of(const View& view) {
   refuse_negative("count", view.count);
   return view.count;
 }
-// Of all levels; what 64 bits do not hold is more than any operand can have.
+// Returns the count of all levels; what 64 bits do not hold is more than any operand can have.
 template <class T, Location L>
 std::int64_t count_of(const StridedBatch<T, L>& x) {
   refuse_negative("count", x.count);

@@ -17,7 +17,7 @@ namespace {
 using detail::Array;
 using detail::ProductOfViews;
 
-// What a call multiplies, before the library has looked at it.
+// The arguments of a product, before the library has looked at them.
 template <class T>
 struct Terms {
   Location location;

@@ -12,9 +12,9 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// Where the pages go. first_touch: to the node of the thread that multiplies them, if threads stay where they
-// are (OMP_PROC_BIND); interleave: round robin over the nodes; per_node: each node gets one contiguous run of
-// problems, as many as its share of the cores.
+// Says where the pages go. first_touch: to the node of the thread that multiplies them, if threads stay where
+// they are (OMP_PROC_BIND); interleave: round robin over the nodes; per_node: each node gets one contiguous
+// run of problems, as many as its share of the cores.
 enum class Placement : std::uint8_t { first_touch, interleave, per_node };
 
 // Owns the block; zero-filled when it comes from allocate_batch.

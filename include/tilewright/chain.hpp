@@ -22,7 +22,8 @@ struct ChainScratch {
   int number = 0;
 };
 
-// Where an operand of a pass lies: the base address for all elements, as GemmPlan::run takes it, or scratch.
+// The place of an operand of a pass: the base address for all elements, as GemmPlan::run takes it, or
+// scratch.
 template <class T>
 struct ChainOperand {
   T* data = nullptr;
@@ -69,7 +70,8 @@ struct ChainOptions {
 template <class T>
 void run_chain(std::int64_t count, std::span<const ChainPass<T>> passes, const ChainOptions& options = {});
 
-// How run_chain would run: pieces, bytes of an element, scratch, threads; then each pass's problem and way.
+// Describes how run_chain would run: pieces, bytes of an element, scratch, threads; then each pass's problem
+// and way.
 template <class T>
 std::string explain_chain(std::int64_t count, std::span<const ChainPass<T>> passes,
                           const ChainOptions& options = {});

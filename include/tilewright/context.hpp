@@ -12,8 +12,8 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// What a Context asks of a tuner when a call with GemmOptions::tune_on_miss meets a problem of which wisdom
-// has no exact record.
+// The request that a Context makes of a tuner when a call with GemmOptions::tune_on_miss meets a problem of
+// which wisdom has no exact record.
 struct TuneRequest {
   GemmProblem problem;   // packed, with a residency
   std::string cpu{};     // the kernels that the Context runs: portable, avx2, avx512
@@ -45,7 +45,7 @@ class Context {
   // the first problem needs it, and trouble is thrown then.
   explicit Context(const ContextOptions& options = {});
   ~Context();
-  // What was moved from can be assigned to or destroyed, and nothing else.
+  // A Context that was moved from can be assigned to or destroyed, and nothing else.
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 
@@ -60,8 +60,8 @@ class Context {
   // after wisdom has changed, this has them made anew. Plans in the hands of callers stay as they are. Not
   // while a CUDA graph is launched that captured a call on this Context.
   void clear_plan_cache();
-  // What tune-on-miss calls; install_tuner() of tilewright/tune.hpp sets it. Not while other threads use the
-  // Context.
+  // Sets the function that tune-on-miss calls; install_tuner() of tilewright/tune.hpp does so. Not while
+  // other threads use the Context.
   void set_tuner(TuneHook tuner);
 
   struct Impl;

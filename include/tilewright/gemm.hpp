@@ -1,7 +1,7 @@
 // C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory or on a GPU: where
 // the operands lie is part of the views' type.
 //
-// What holds for every function, unless its own clauses say otherwise:
+// These hold for every function, unless its own clauses say otherwise:
 // - Units: sizes, leading dimensions, strides and offsets count elements, in 64 bits.
 // - Memory: the caller owns all of it, and nothing of it is kept once a call on the host has returned. Of a
 //   call on a GPU the operands must live until the queued work is done.

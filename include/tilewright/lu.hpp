@@ -23,14 +23,14 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// How the CPU's share of a trailing update is chosen where CPU and GPUs share it (Bernabe 2014, section 5):
-// by the models of the machine for the update's own shape, by those of the square product with as many
-// operations, or as the ratio of the average speeds of square products.
+// The rule that chooses the CPU's share of a trailing update where CPU and GPUs share it (Bernabe 2014,
+// section 5): by the models of the machine for the update's own shape, by those of the square product with as
+// many operations, or as the ratio of the average speeds of square products.
 enum class LuSelect : std::uint8_t { panel, square, flops };
 
 struct LuOptions {
-  // Who multiplies in the trailing updates: cpu, gpu and hybrid are cpuLU, gpuLU and cpugpuLU of the paper.
-  // automatic asks the models of the machine at every step.
+  // The processors that multiply in the trailing updates: cpu, gpu and hybrid are cpuLU, gpuLU and cpugpuLU
+  // of the paper. automatic asks the models of the machine at every step.
   Target target = Target::automatic;
   int threads = 0;  // 0: OpenMP's default; inside a parallel region always 1
   // "": what tuning has found for such a problem (`tilewright tune lu:...`), else the first that accepts; or
@@ -52,7 +52,7 @@ struct LuReport {
   std::int64_t info = 0;
   std::string candidate{};  // that ran, in the end; "" where there was nothing to do
   std::int64_t nb = 0;      // columns of a panel; 0: the candidate has its own
-  // Of candidate blocked: where the time went. A panel that was factored beside an update counts to it.
+  // Seconds of the parts of candidate blocked. A panel that was factored beside an update counts to it.
   double panel_s = 0, swap_s = 0, solve_s = 0, update_s = 0;
   int gpus = 0;         // of candidate streamed: that took part
   bool pinned = false;  // likewise: whether copies reached A without staging
@@ -60,8 +60,8 @@ struct LuReport {
 };
 
 struct LuRefinement {
-  // Of each column of X: max_i |r_i| / (|op(A)| |x| + |b|)_i, the smallest relative change of any element of
-  // A or B that makes x an exact solution; and the steps that brought it there.
+  // The backward error of each column of X: max_i |r_i| / (|op(A)| |x| + |b|)_i, the smallest relative change
+  // of any element of A or B that makes x an exact solution; and the steps that brought it there.
   std::vector<double> backward_errors{};
   std::vector<int> steps{};
   double backward_error = 0;  // the largest
@@ -76,7 +76,7 @@ class LuPlan {
   const LuProblem& problem() const noexcept;
   // The candidates in order, with the reason of each that does not serve.
   std::string explain() const;
-  // Of device memory that a factorization needs for itself, at a multiple of 256 bytes.
+  // Bytes of device memory that a factorization needs for itself, at a multiple of 256 bytes.
   std::int64_t workspace_bytes() const noexcept;
 
   // Overwrites A, of the plan's description, by L and U. pivots (min(m, n) values, counted from 1) and info
@@ -231,8 +231,8 @@ requires(MdspanLike<A> || MdspanLike<F> || MdspanLike<B> || MdspanLike<X>) LuRef
                                  as_columns("b", b), as_columns("x", x), options);
 }
 
-// Of options, device, nb and candidate count. Throws Error(unsupported) with every reason where nothing
-// serves, as where there is no GPU.
+// Among the options, device, nb and candidate count. Throws Error(unsupported) with every reason where
+// nothing serves, as where there is no GPU.
 LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
 // `factors` describes the n x n matrix that was factored.
@@ -245,7 +245,7 @@ LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::i
 LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
                             const LuRefineLayout& layout, int steps = 2, const LuOptions& options = {});
 
-// Which candidate factors the problem, the reason of each that does not, panels, and who makes the largest
+// Says which candidate factors the problem, why others do not, panels, and who makes the largest
 // update; where tuning has found something for it, the record. Also for problems that nothing serves.
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 

@@ -28,7 +28,7 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// How the ranks of a communicator are laid out on the grid: one column after the other, or one row.
+// The order of a communicator's ranks on the grid: one column after the other, or one row.
 enum class RankOrder : std::uint8_t { column_major, row_major };
 
 // rows * cols must be the number of the communicator's ranks.
@@ -107,15 +107,15 @@ struct LuTeam {
   int own = 0;  // this one, from 0 on
   // Brings `bytes` bytes (a multiple of 4) at `data`, in host memory, from member `owner` to all others, and
   // returns when `data` may be used again. All members call it equally often, with the same owner and bytes.
-  // What it throws ends the factorization.
+  // An exception that it throws ends the factorization.
   std::function<void(void* data, std::int64_t bytes, int owner)> broadcast{};
 };
 
 }  // namespace v0_2
 
-// How many of `extent` rows, in blocks of `block`, the process in row `coordinate` of `processes` rows has,
-// where the process in row `source` has the first block (ScaLAPACK's NUMROC). Likewise of columns. Throws
-// Error(invalid_argument) where extent < 0, block < 1, or coordinate or source is no row of the grid.
+// Returns how many of `extent` rows, in blocks of `block`, the process in row `coordinate` of `processes`
+// rows has, where the process in row `source` has the first block (ScaLAPACK's NUMROC). Likewise of columns.
+// Throws Error(invalid_argument) where extent < 0, block < 1, or coordinate or source is no row of the grid.
 std::int64_t local_extent(std::int64_t extent, std::int64_t block, std::int64_t coordinate,
                           std::int64_t source, std::int64_t processes);
 

@@ -1,5 +1,5 @@
-// How a call is to be run: the options that every function of gemm.hpp takes, factors that may differ from
-// problem to problem, and where error codes go.
+// The way a call is to be run: the options that every function of gemm.hpp takes, factors that may differ
+// from problem to problem, and where error codes go.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// Where on a GPU work is queued.
+// A place on a GPU where work is queued.
 struct Queue {
   int device = 0;                 // the GPU that the operands lie on
   CUstream_st* stream = nullptr;  // a CUstream (cudaStream_t) of that GPU; null: its default stream
@@ -36,7 +36,7 @@ struct GemmOptions {
   // Served from wisdom tuned for it (`tilewright tune --objective`); where it has none, from what was tuned
   // for time, with a notice.
   Objective objective = Objective::time;
-  // Of alpha: what time counts for against energy, 0 to 1, which must be given. Of energy_within: by what
+  // For alpha: the weight of time against energy, 0 to 1, which must be given. For energy_within: by what
   // share the fastest may be exceeded, 0.05 unless given.
   std::optional<double> objective_weight{};
   MathMode math_mode = MathMode::full;
@@ -84,8 +84,8 @@ struct BatchScalar {
   }
 };
 
-// Where per-problem error codes go (Dongarra 2017; NLAFET/BBLAS). A code is 0, or -i when argument i of the
-// BLAS routine (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12, ldc = 13) is bad. codes
+// The place of per-problem error codes (Dongarra 2017; NLAFET/BBLAS). A code is 0, or -i when argument i of
+// the BLAS routine (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12, ldc = 13) is bad. codes
 // holds batch_count (all), group_count (group) or 1 (any) entries; in these modes a bad problem is skipped
 // and the others are computed. Of a batch in device memory codes lie there too and are written by the work
 // that the call queues.

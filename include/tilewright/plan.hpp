@@ -14,8 +14,8 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
-// once on different operands; it keeps what it needs of its Context alive.
+// The decision about what runs a problem, reused. A plan is immutable and may be run by several threads
+// at once on different operands; it keeps what it needs of its Context alive.
 class GemmPlan {
  public:
   const GemmProblem& problem() const noexcept;

@@ -11,9 +11,9 @@ inline namespace v0_2 {
 // The values of alpha and beta that kernels are specialised for.
 enum class Scalar : std::uint8_t { zero, one, general };
 
-// Which products of a batch are summed into one C: none, each has its own; batch_reduce, all of them (strided
-// or pointer batches); stack, those with equal addresses of C, wherever they stand in the batch (pointer
-// batches).
+// Says which products of a batch are summed into one C: none, each has its own; batch_reduce, all of them
+// (strided or pointer batches); stack, those with equal addresses of C, wherever they stand in the batch
+// (pointer batches).
 enum class Sums : std::uint8_t { none, batch_reduce, stack };
 
 struct GemmProblem {
@@ -59,7 +59,7 @@ struct GemmProblem {
   friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
 };
 
-// What a factorization P A = L U works on (lu.hpp), without its data.
+// The matrix of a factorization P A = L U (lu.hpp), without its data.
 struct LuProblem {
   DType dtype = DType::f64;
   std::int64_t m = 0;

@@ -48,8 +48,8 @@ struct StridedView {
   }
 };
 
-// What std::mdspan has (layout_left, layout_right, layout_stride and padded ones, of the default accessor),
-// whoever made it.
+// The members of std::mdspan (layout_left, layout_right, layout_stride and padded ones, of the default
+// accessor), whoever made it.
 template <class V>
 concept MdspanLike = requires(const V& view, std::size_t dimension) {
   typename V::element_type;

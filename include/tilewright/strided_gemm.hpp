@@ -58,7 +58,7 @@ decltype(auto) with_arrays(const A& a, const B& b, const C& c, F&& f) {
 
 }  // namespace detail
 
-// What multiplies operands that lie like those it was made for, decided once: plan(context, op_a, op_b,
+// A plan for operands that lie like those it was made for: plan(context, op_a, op_b,
 // alpha, a, b, beta, c) makes one. Immutable; several threads may run it at once on different operands. It
 // keeps what it needs of its Context alive.
 template <class T, Location L = Location::host>

@@ -15,7 +15,7 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// Where a search stands, between two turns.
+// The state of a search between two turns.
 struct TuneProgress {
   const GemmProblem& problem;  // that is searched now
   std::int64_t done;           // problems before it
@@ -37,7 +37,7 @@ struct TuneSearch {
   std::function<bool(const TuneProgress&)> progress{};  // called between turns; false ends the search
 };
 
-// What was found and kept of a problem.
+// The result of a search, as it was kept.
 struct Tuned {
   GemmProblem problem;   // as it was timed
   std::string family{};  // of kernels

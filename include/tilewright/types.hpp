@@ -33,20 +33,21 @@ enum class Layout : std::uint8_t {
 };
 enum class Location : std::uint8_t { host, device };
 enum class Target : std::uint8_t { automatic, cpu, gpu, hybrid };
-// How a product of host operands is shared out among the CPU and the GPUs: by the models of the machine; by
-// timing, at the first call, from the models' share on or all shares; or with a share of the CPU's as asked.
+// The rule by which a product of host operands is shared out among the CPU and the GPUs: by the models of the
+// machine; by timing, at the first call, from the models' share on or all shares; or with a share of the
+// CPU's as asked.
 enum class SplitWay : std::uint8_t { model, guided, exhaustive, fixed };
-// What becomes of the part of C that a GPU has not brought back when it fails: the call throws, or the CPU
+// If a GPU fails before it has brought back its part of C, the call throws, or the CPU
 // computes that part.
 enum class OnDeviceFailure : std::uint8_t { error, redo };
-// What a call should cost least: seconds, joules, their product, a weighted sum of both, or the least joules
-// among what is nearly as fast as the fastest.
+// The cost that a call should minimise: seconds, joules, their product, a weighted sum of both, or the least
+// joules among what is nearly as fast as the fastest.
 enum class Objective : std::uint8_t { time, energy, edp, alpha, energy_within };
 enum class MathMode : std::uint8_t {
   full
 };  // storage precision throughout; lower precision is never chosen unasked
 
-// Where the caller expects the operands to be found: `automatic` derives it from the bytes of the call.
+// The memory in which the caller expects the operands: `automatic` derives it from the bytes of the call.
 enum class Residency : std::uint8_t { automatic, cold, l2, l1 };
 
 // Batched BLAS error reporting (Dongarra 2017; NLAFET/BBLAS): what the info array of a batched call receives.

@@ -25,9 +25,9 @@ struct GemmOperation {
   using Request = PlanRequest;
   using Runner = tilewright::Runner;
   struct Traits {
-    // What it forms products in; calls of another mode are not its.
+    // The arithmetic of its products; it does not serve calls of another mode.
     MathMode math_mode = MathMode::full;
-    // Whether products of a batch may have one C.
+    // True if products of a batch may have one C.
     bool forms_sums = false;
   };
   static constexpr bool compares = true;
@@ -47,7 +47,7 @@ using GemmMade = Made<GemmOperation>;
 using GemmOffer = Offer<GemmOperation>;
 using GemmOffers = Offers<GemmOperation>;
 
-// What a call minimises. Throws Error(invalid_argument) naming objective_weight.
+// Returns what a call minimises. Throws Error(invalid_argument) naming objective_weight.
 inline TuneObjective objective_of(const GemmOptions& options) {
   return TuneObjective::of(options.objective, options.objective_weight);
 }

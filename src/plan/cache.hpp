@@ -20,7 +20,7 @@ class PlanCache {
   Shared find(const Problem& problem, const Options& options) const {
     return plans_.find(View(problem, options));
   }
-  // What is there already, else `plan`, which then is.
+  // Returns the plan that is there already, else `plan`, which is then kept.
   Shared add(const Problem& problem, const Options& options, Shared plan) {
     return plans_.add(Key{problem, options}, std::move(plan));
   }

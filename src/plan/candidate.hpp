@@ -1,4 +1,4 @@
-// What can run a problem of one operation (products, factorizations): a candidate declines it with a reason
+// A candidate can run problems of one operation (products, factorizations): it declines one with a reason
 // in words, or makes offers, the best first, each of which says what it would cost and makes its runner. An
 // operation adds a list of candidates and a struct that names
 //   Request, what candidates are asked about,
@@ -22,7 +22,7 @@ namespace tilewright {
 template <class Operation>
 struct Made {
   std::shared_ptr<const typename Operation::Runner> runner = {};  // null where it was refused
-  // Of a runner: not_compiled where a part is left out for that reason.
+  // With a runner: not_compiled where a part is left out for that reason.
   Refusal refusal = Refusal::none;
   std::string reason = {};  // of the refusal
   std::string notice = {};  // what the user should know of the runner; "" for nothing
@@ -69,7 +69,7 @@ Offers<Operation> one_runner(const typename Operation::Request& request) {
   };
 }
 
-// Who serves a problem, and what every candidate said of it.
+// The candidate that serves a problem, and what every candidate said of it.
 template <class Operation>
 struct Ranking : Explanation {
   const Candidate<Operation>* winner = nullptr;  // null where none serves

@@ -34,7 +34,7 @@ bool offer_wisdom(const Request& r, const char* family, const std::string& archi
   return false;
 }
 
-// What an offer of a record says; without seconds where it was not measured. Two of neighbouring sizes can be
+// Fills an offer from a record; without seconds where it was not measured. Two of neighbouring sizes can be
 // compared by what they say of a floating-point operation.
 template <class Request>
 CostEstimate estimate_of(const Request& r, const WisdomAnswer& known) {
@@ -57,26 +57,26 @@ struct ConfigFamily {
   std::string architecture, device;
   std::function<Space<Config>()> space;
   std::function<std::vector<Config>()> rules_of_thumb;
-  // What a config without a record is forecast to cost, noted in its offer; may be null.
+  // Notes the forecast of a config without a record in its offer; may be null.
   std::function<void(const Config& config, CostEstimate& offer)> forecast = nullptr;
   // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
   // may be null, and then the same.
   std::function<Config(const typename Operation::Problem& recorded, const Config& found)> carry = nullptr;
-  // What is tried before the rules of thumb, where those take long to find and this does not; may be null. It
-  // takes the place of the first of them.
+  // Returns a config to try before the rules of thumb, where those take long to find and this does not; may
+  // be null. It takes the place of the first of them.
   std::function<Config()> first_rule = nullptr;
   // Forecasts what this problem takes with a config, in a unit of the family's own; may be null. A record of
   // another problem or device is not used where its config is forecast to take more than `most_cost` times
   // what the first rule of thumb takes.
   std::function<double(const Config& config)> cost = nullptr;
   double most_cost = 1;
-  // What a record of another device must have gained there over the rule of thumb to be used here, as a
+  // The gain that a record of another device must have had there over the rule of thumb to be used here, as a
   // share.
   double least_gain_elsewhere = 0;
 };
 
-// Whether a record says nothing of this device: it is another's, and gained too little there. "" where it may
-// be used.
+// Returns why a record says nothing of this device: it is another's, and gained too little there. "" where it
+// may be used.
 std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain);
 
 // Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no

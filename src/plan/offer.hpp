@@ -32,24 +32,24 @@ enum class Tier : std::uint8_t {
   any,  // slow, but serves all
 };
 
-// What a caller asks of whoever serves the call.
+// The demands of a caller on whoever serves the call.
 struct Asked {
   std::string_view candidate;    // "": anybody
   std::string_view config = "";  // of the caller's own, as JSON: nobody may leave it out; "" for none
   TuneObjective objective = {};
 };
 
-// What one candidate said about the problem.
+// The answer of one candidate about the problem.
 struct Decision {
   std::string candidate;
   bool accepted = false;
   std::string reason;
 };
 
-// What an offer says of itself, whatever it would run.
+// The cost that an offer expects, whatever it would run.
 struct CostEstimate {
-  // What one problem of the batch takes, where that is known: recorded of it, or of one near it and scaled by
-  // operations, or forecast.
+  // The seconds that one problem of the batch takes, where that is known: recorded of it, or of one near it
+  // and scaled by operations, or forecast.
   std::optional<double> seconds;
   std::optional<double> joules;
   double error = 0;    // of a forecast: the standard deviation of its logarithm
@@ -74,8 +74,8 @@ std::string why_after(const char* winner, const CostEstimate& taken, const CostE
 // Throws Error(invalid_argument): none of these is the candidate that was asked for.
 [[noreturn]] void refuse_candidate(const std::string& asked, const std::vector<const char*>& names);
 
-// Who computes a problem, why others do not, and what is known of it: kept by plans, printed by explain, and
-// joined into the errors of problems that nobody serves.
+// Says who computes a problem, why others do not, and what is known of it: kept by plans, printed by explain,
+// and joined into the errors of problems that nobody serves.
 struct Explanation {
   std::string asked;                // the problem in words, as it was asked for
   std::string candidate;            // that serves it; "": none does
@@ -84,17 +84,17 @@ struct Explanation {
   std::string passed_record;        // which near record does not serve and why; "" for none
   std::string passed_over;          // why no_jit kept a better kernel from it; "" where it did not
   std::vector<std::string> notices;
-  // Of operations whose plans are explained once, when they are made.
+  // The next two are set by operations whose plans are explained once, when they are made.
   std::string does;                   // by the candidate with the problem, in words
   std::optional<double> predicted_s;  // by models, where there are any
 
   // "lapack: ...; blocked: ...", of all that decline.
   std::string reasons() const;
-  // What `name` said, else what all did.
+  // Returns the reason that `name` gave, else all reasons.
   std::string reason_of(const std::string& name) const;
 };
 
-// What runs without a record: where its config comes from.
+// Returns the answer of a config without a record: it says where the config comes from.
 inline WisdomAnswer no_record(std::string source) {
   WisdomAnswer none;
   none.source = std::move(source);

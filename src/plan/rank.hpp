@@ -1,4 +1,4 @@
-// How candidates are ranked, once for all operations. Beside the list of an operation stands the line that
+// This ranks the candidates of any operation. Beside the list of an operation stands the line that
 // instantiates it: template Ranking<O> rank<O>(const O::Request&, std::span<const Candidate<O>>).
 #pragma once
 
@@ -95,7 +95,7 @@ class Ranker {
     }
   }
 
-  // What came of the offer, whether it says so or throws.
+  // Returns what came of the offer, whether it says so or throws.
   static Made<Operation> take_up(const Offer<Operation>& offer) {
     const auto refused = [](Refusal refusal, const Error& error) {
       return Made<Operation>{nullptr, refusal, error.what()};

@@ -17,7 +17,7 @@
 
 namespace tilewright {
 
-// How long turns and stages are on one kind of device.
+// The lengths of turns and stages on one kind of device.
 struct SearchPace {
   double shortest_turn_s, longest_screening_s, longest_halving_s, longest_final_s;
   // Shares of the budget that are spent when the strategy ends and when halving ends; equal: no halving.
@@ -32,7 +32,7 @@ struct SearchPace {
 // So many announced candidates are made at once where that can be done side by side.
 constexpr std::size_t made_together = 64;
 
-// Who made the kernels that are measured, and where.
+// The origin of the kernels that are measured.
 struct Origin {
   std::string family, device, device_uuid, driver, source_hash, compiler;
 };
@@ -61,7 +61,7 @@ class CheckedPool {
   bool is_right(std::size_t i);
   const std::string& failure(std::size_t i) const { return places_[i].failure; }
   const Accuracy& accuracy(std::size_t i) const { return places_[i].accuracy; }
-  // What an earlier run found out, so that the gate is not run again.
+  // Takes over what an earlier run found out, so that the gate is not run again.
   void set_failure(std::size_t i, std::string reason) {
     places_[i].failure = std::move(reason), places_[i].checked = true;
   }
@@ -77,9 +77,9 @@ class CheckedPool {
   virtual Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter);
   // The shortest of such turns that means something.
   virtual double shortest_energy_s(const EnergyMeter& meter) const { return 2 * meter.shortest_s(); }
-  // Who watches the contest.
+  // The observer of the contest.
   virtual std::vector<std::unique_ptr<Observer>> observers() const { return {}; }
-  // Who else used the device meanwhile.
+  // Other users of the device meanwhile.
   virtual std::vector<std::string> notes() const { return {}; }
 
   // Further keys of the winner's record, found out within about `budget_s` after the contest.

@@ -24,7 +24,7 @@ struct OpenProblem {
   std::vector<std::string> absent_peers{};  // "name: reason"
 };
 
-// What the operands of a problem cost before anything can be timed.
+// The cost of a problem's operands before anything can be timed.
 struct OperandRing {
   double bytes = cold_bytes;  // of cold operands in all; 0: not even the smallest ring can be afforded
   double fill_s = 0;          // that filling it is expected to take; of the smallest ring where bytes = 0
@@ -48,7 +48,8 @@ class Operation {
 
   // Problems of one such name take their operands from the same memory; "" where filling costs nothing.
   virtual std::string operand_pool() const { return ""; }
-  // What filling memory costs, with as many operands as `most_s` pays for; and doing so.
+  // The first returns the cost of filling memory with as many operands as `most_s` pays for; the second fills
+  // it.
   virtual OperandRing operands(double /*most_s*/) { return {}; }
   virtual void fill(double /*ring_bytes*/) {}
 
