@@ -12,8 +12,8 @@ target_link_libraries(tilewright_blas PRIVATE tilewright fmt::fmt nlohmann_json:
                       ${CMAKE_DL_LIBS})
 if(LIBRARY_KIND STREQUAL SHARED)
   # libtilewright hides these sources, so this library has a copy of its own.
-  foreach(source env local_rank new_file output_place problem problem_text quantity record_log
-                 input/failure input/json_text input/printable host/fork_gate host/stack host/tell)
+  foreach(source env new_file problem problem_text quantity record_log
+                 input/failure input/json_text input/printable host/fork_gate host/stack)
     target_sources(tilewright_blas PRIVATE src/core/${source}.cpp)
   endforeach()
 endif()

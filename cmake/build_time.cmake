@@ -43,7 +43,8 @@ function(precompiled_as target other)
   endif()
 endfunction()
 
-# optimised_less(TARGET): in builds for tests, optimises code less if no test waits for it.
+# optimised_less(TARGET): in builds for tests, and those of pip that a user waits for, optimises code less if nobody waits
+# for it when it runs.
 function(optimised_less target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<OR:$<CONFIG:RelWithDebInfo>,$<BOOL:${SKBUILD}>>:-O1>)
 endfunction()

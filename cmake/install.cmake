@@ -1,6 +1,6 @@
 # Install rules and packages: libraries, tool, headers, wisdom, pages, licences, the CMake package and the pkg-config files.
 # All paths inside the installed tree are relative, so the tree can be moved. A distribution splits it by the install
-# components runtime, blas, scalapack, tune, development, tool and documentation.
+# components runtime, tune, blas, scalapack, development, tune_development, tool and documentation (cmake/packages.cmake).
 include(CMakePackageConfigHelpers)
 
 set(PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
@@ -18,7 +18,7 @@ function(install_library target component namelink)
 endfunction()
 set_target_properties(tilewright tilewright_tune tilewright_blas PROPERTIES INSTALL_RPATH "$ORIGIN")
 install_library(tilewright runtime development)
-install_library(tilewright_tune tune tune)
+install_library(tilewright_tune tune tune_development)
 # These libraries are preloaded by the name of the link.
 install_library(tilewright_blas blas blas)
 if(HAS_MULTINODE)
@@ -31,6 +31,11 @@ install(EXPORT tilewright_small-targets NAMESPACE tilewright:: DESTINATION ${PAC
 if(TARGET tilewright_cli)
   set_target_properties(tilewright_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${BIN_TO_LIB}")
   install(TARGETS tilewright_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  # Man pages and completions, which the tool writes from its own declarations.
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/pages/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tool OPTIONAL)
+  foreach(shell bash-completion zsh fish)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/pages/${shell} DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tool OPTIONAL)
+  endforeach()
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
         FILES_MATCHING PATTERN *.hpp PATTERN *.h ${WITHOUT_MULTINODE})
@@ -55,9 +60,9 @@ if(NOT failed STREQUAL \"0\")
   message(FATAL_ERROR \"The pages could not be staged\")
 endif()" ALL_COMPONENTS)
 install(DIRECTORY ${STAGED_DOCS}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation
-        PATTERN LICENSE EXCLUDE PATTERN licences EXCLUDE)
+        PATTERN LICENSE EXCLUDE PATTERN NOTICE EXCLUDE PATTERN licences EXCLUDE)
 install(DIRECTORY ${STAGED_DOCS}/licences DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
-install(FILES ${STAGED_DOCS}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES ${STAGED_DOCS}/LICENSE ${STAGED_DOCS}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 # A program needs these to link a static library; a shared one keeps its parts private.
 set(STATIC_DEPENDENCIES "")
@@ -99,14 +104,12 @@ foreach(package tilewright tilewright-tune tilewright-blas)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
 
-# `cpack` makes one archive of the tree; -G DEB and others are the caller's choice.
+# The module is a source, for the user's own compiler.
+install(FILES ${PROJECT_SOURCE_DIR}/doors/fortran/tilewright.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/fortran
+        COMPONENT development)
+
 if(PROJECT_IS_TOP_LEVEL)
-  set(CPACK_GENERATOR TGZ)
-  set(CPACK_PACKAGE_CONTACT "tilewright authors")
-  set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
-  set(CPACK_RESOURCE_FILE_README ${PROJECT_SOURCE_DIR}/README.md)
-  set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_STRIP_FILES ON)
-  include(CPack)
+  add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+                    VERBATIM)
+  include(cmake/packages.cmake)
 endif()

@@ -3,9 +3,11 @@
 # not installed (results, sources, scripts) become text that names the file. Needs SOURCE, OUTPUT, DOCS (the installed
 # folder of the pages), INCLUDE and DATA.
 file(REMOVE_RECURSE ${OUTPUT})
-file(COPY ${SOURCE}/README.md ${SOURCE}/LICENSE ${SOURCE}/licences DESTINATION ${OUTPUT})
+file(COPY ${SOURCE}/README.md ${SOURCE}/CHANGELOG.md ${SOURCE}/SECURITY.md ${SOURCE}/CITATION.cff ${SOURCE}/LICENSE ${SOURCE}/NOTICE
+     ${SOURCE}/licences DESTINATION ${OUTPUT})
 file(COPY ${SOURCE}/docs DESTINATION ${OUTPUT} FILES_MATCHING PATTERN *.md PATTERN *.svg)
-file(COPY ${SOURCE}/examples DESTINATION ${OUTPUT} FILES_MATCHING PATTERN *.cpp PATTERN *.c)
+file(COPY ${SOURCE}/examples DESTINATION ${OUTPUT} FILES_MATCHING PATTERN *.cpp PATTERN *.c PATTERN *.f90 PATTERN *.ipynb
+     PATTERN cmake_project/CMakeLists.txt)
 file(COPY ${SOURCE}/python/examples DESTINATION ${OUTPUT}/python FILES_MATCHING PATTERN *.py)
 
 # installed_link(VARIABLE PAGE LINK): LINK in the form for an installed page; empty if it leads nowhere.

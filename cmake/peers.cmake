@@ -36,5 +36,5 @@ if(HAS_PEER_LIBXSMM)
   target_link_libraries(tilewright_peers INTERFACE ${LIBXSMM_LIBRARY} ${LIBXSMM_NOBLAS_LIBRARY} Threads::Threads
                         ${CMAKE_DL_LIBS})
 endif()
-part_report("Eigen in bench" HAS_PEER_EIGEN "${EIGEN_INCLUDE_DIR}")
+part_report("Eigen in bench" HAS_PEER_EIGEN "${EIGEN_INCLUDE_DIR}, compiled for ${TILEWRIGHT_MARCH}")
 part_report("LIBXSMM in bench" HAS_PEER_LIBXSMM "${LIBXSMM_LIBRARY}")

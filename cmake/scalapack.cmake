@@ -2,7 +2,7 @@
 # linked with no other library: the functions that it calls are looked up in the program, so neither MPI nor ScaLAPACK
 # is needed to build it.
 sources_of(SCALAPACK_SOURCES extras/multinode scalapack)
-foreach(name host/fork_gate host/tell input/printable)
+foreach(name host/fork_gate input/printable)
   list(APPEND SCALAPACK_SOURCES ${PROJECT_SOURCE_DIR}/src/core/${name}.cpp)
 endforeach()
 add_library(tilewright_scalapack SHARED ${SCALAPACK_SOURCES})

@@ -33,19 +33,20 @@ if(HAS_MULTINODE)
   endif()
   list(APPEND TILEWRIGHT_SOURCES ${MULTINODE_SOURCES})
 endif()
-sources_of(GPU_SOURCES src device/gpu kernel/scale kernel/lu_panel kernel/lu_rows lu/device)
+sources_of(GPU_SOURCES src device/gpu kernel/gemm_thin kernel/scale kernel/lu_panel kernel/lu_rows lu/device)
 # GPU files in rooms that every build has: loading and launching.
-set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_small/total.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
-    gemm/device/conversion.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/device/reduce.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/cublas.cpp
-    gemm/hybrid/machine_gpus.cpp gemm/run/device.cpp gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
+set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
+    gemm/device/machine.cpp gemm/device/operands.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/cublas.cpp
+    gemm/run/device.cpp gemm/run/large.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp gemm/run/thin.cpp)
 
 # The sources of the tuner's library: measuring and tuning.
 sources_of(MEASURE_SOURCES src measure tune tune/calibrate tune/family tune/lu tune/strategy)
 sources_of(GPU_MEASURE_SOURCES src measure/gpu tune/gpu kernel/probe)
 set(GPU_TUNE_FILES tune/family/gemm_small.cpp tune/family/gemm_large.cpp tune/calibrate/gpu_experiments.cpp)
-# The analysis of recorded sweeps, and the benches of every family with their peers (tools/bench/peers).
+# The analysis of recorded sweeps, the layout of text for people, and the benches of every family with their peers
+# (tools/bench/peers).
 sources_of(ANALYZE_SOURCES tools analyze)
-sources_of(BENCH_SOURCES tools bench bench/lu)
+sources_of(BENCH_SOURCES tools people bench bench/lu)
 sources_of(GPU_BENCH_SOURCES tools bench/gpu)
 
 if(HAS_GPU)

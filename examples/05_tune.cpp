@@ -16,7 +16,7 @@ int main() {
 
   // Or as problems come: half a second for each the first time that it is met.
   tw::install_tuner(context);
-  const tw::GemmOptions options{.tune_on_miss = {.budget_s = 0.5}};
+  const tw::GemmOptions options{.tune_on_miss_s = 0.5};
   const std::int64_t n = 6, count = 20, stride = n * n;
   std::vector<double> a(stride * count, 1.0), c(stride * count);
   const auto in = tw::strided_batch(tw::column_major(a.data(), n, n), stride, count);

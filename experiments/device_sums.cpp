@@ -7,14 +7,13 @@
 
 #include "core/dispatch.hpp"
 #include "experiment.hpp"
-#include "gemm/device/traffic.hpp"
+#include "gemm/kept.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
-#include "kernel/probe/stream.hpp"
-#include "measure/gpu/pointers.hpp"
-#include "measure/gpu/ring.hpp"
-#include "measure/gpu/timer.hpp"
-#include "tune/gpu/machine.hpp"
+#include "kernel/probe/loops.hpp"
+#include "measure/gpu/arena.hpp"
+#include "measure/gpu/energy.hpp"
+#include "tune/gpu/pool.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -34,11 +33,6 @@ struct SumsContender {
   GemmPlan plan;
   std::vector<double> seconds = {};
 };
-
-double median_of(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 GemmProblem sums_problem(const GpuArena& arena, DType dtype, std::int64_t n, std::int64_t run, bool reduces) {
   GemmProblem p;
@@ -122,7 +116,7 @@ class SumsCase {
   // Returns the bytes per second of the best loop.
   double ceiling() const {
     double best = 0;
-    for (const auto& rates : rates_) best = std::max(best, median_of(rates));
+    for (const auto& rates : rates_) best = std::max(best, median(rates));
     return best;
   }
   const GpuTraffic& traffic() const { return traffic_; }
@@ -161,7 +155,7 @@ std::vector<SumsContender> contenders(Context& context, TuneGpu& gpu, const Gemm
                                       const SumsOptions& options) {
   GemmOptions one;
   one.queue.device = options.device;
-  one.candidate = "gemm_small";
+  one.candidate = "gpu_small";
   one.align_bytes = int(size_bytes(p.dtype));
   std::vector<SumsContender> all;
   const auto add = [&](bool is_plan) {
@@ -179,7 +173,7 @@ std::vector<SumsContender> contenders(Context& context, TuneGpu& gpu, const Gemm
   return all;
 }
 
-int run_sums(const SumsOptions& options, const std::string& command) {
+int run_sums(const SumsOptions& options) {
   TuneGpu gpu(options.device, std::size_t(options.megabytes * (1 << 20)));
   const Gpu::Current current(gpu.gpu());
   const GpuStreams streams(gpu.gpu(), gpu.compiler());
@@ -190,7 +184,7 @@ int run_sums(const SumsOptions& options, const std::string& command) {
     std::fflush(stdout);
     if (!options.json.empty()) file << row.dump() << std::endl;
   };
-  tell({{"command", command}});
+  tell({{"command", command_line()}});
   bool right = true;
   const auto measure = [&](DType dtype, std::int64_t n, std::int64_t run) {
     const GemmProblem p = sums_problem(gpu.arena(), dtype, n, run, options.reduces);
@@ -203,7 +197,7 @@ int run_sums(const SumsOptions& options, const std::string& command) {
     one.time(all, streams, options.rounds);
     const double bound_s = one.traffic().bytes / one.ceiling();
     for (const SumsContender& x : all) {
-      const double seconds = median_of(x.seconds);
+      const double seconds = median(x.seconds);
       tell({{"bench", "device_sums"},
             {"problem", to_string(p)},
             {"dtype", to_string(dtype)},
@@ -244,9 +238,6 @@ int main(int argc, char** argv) {
   app.add_option("--device", options.device)->check(from_to(0, 1023));
   app.add_flag("--reduce", options.reduces, "one C for the whole batch instead of runs");
   app.add_option("--json", options.json, "measurements, a line each");
-  std::string command = "bench_device_sums";
-  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
-  return parse_and_run(app, argc, argv, [&] {
-    return run_program("bench_device_sums", [&] { return run_sums(options, command); });
-  });
+  return parse_and_run(app, argc, argv,
+                       [&] { return run_program("bench_device_sums", [&] { return run_sums(options); }); });
 }

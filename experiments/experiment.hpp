@@ -14,6 +14,7 @@
 #include "bench/report.hpp"
 #include "core/env.hpp"
 #include "measure/gpu/observer.hpp"
+#include "people/refusal.hpp"
 #include "program.hpp"
 #include "sass.hpp"
 #include "tune/line_log.hpp"
@@ -58,8 +59,7 @@ inline SassCounts main_loop_counts(const JitBinary& binary, const GemmLargeConfi
       double(c.warp_m) * c.warp_n * c.tile_k * (is_complex(dtype) ? 4 : 1) / gemm_large_products_at_once(c);
   const SassCounts counts =
       sass_main_loop(parse_sass(disassemble(binary.code, nvdisasm), binary.function()), products);
-  if (counts.empty())
-    throw Error(ErrorCode::unsupported, "--nvdisasm", "no loop of the machine code multiplies");
+  if (counts.empty()) not_supported("--nvdisasm", "no loop of the machine code multiplies");
   return counts;
 }
 
@@ -72,9 +72,7 @@ inline Case large_case(const GemmProblem& problem) {
   return c;
 }
 inline Case large_case(DType dtype, const std::string& op, std::int64_t n) {
-  if (op.size() != 2)
-    throw Error(ErrorCode::invalid_argument, "--op",
-                fmt::format("--op = '{}': two letters of n, t, c are wanted, such as nt", op));
+  if (op.size() != 2) wrong_use("--op", "--op = '{}': two letters of n, t, c are wanted, such as nt", op);
   GemmProblem p;
   p.dtype = dtype;
   p.m = p.n = p.k = n;
@@ -122,7 +120,7 @@ class Experiment {
   // the reason why there is no contender.
   Contender ours(GpuStage& stage, const nlohmann::json& config) {
     GemmOptions options = stage.options();
-    options.candidate = "gemm", options.config = config.dump();
+    options.candidate = "gpu_large", options.config = config.dump();
     return stage.ours("tilewright", gpu.context, options);
   }
   static Contender cublas(GpuStage& stage) {

@@ -8,6 +8,7 @@
 // Batches, rows without a time, and configs that a contest only screened are ignored.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -17,7 +18,6 @@
 #include "cards.hpp"
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
-#include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/forecast.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/recorded_file.hpp"
@@ -30,8 +30,7 @@ namespace {
 
 using nlohmann::json;
 constexpr int parts = 5;
-constexpr double worst_loss = 0.04, least_gain = 0.05, outlier_sds = 3;  // a sample met another program
-constexpr std::array class_edges_us{15., 40., 100., 300., 1000., 1e12};
+constexpr double outlier_sds = 3;  // a sample met another program
 
 struct Row {
   GemmProblem problem;
@@ -159,59 +158,61 @@ std::vector<double> held_out_errors(const C& start, const Rows& rows) {
 
 // A problem measured with both: logarithms of cuBLAS's time over tilewright's.
 struct Gain {
-  double forecast = 0, measured = 0, ours_us = 0;
+  double forecast = 0, measured = 0;
 };
 
-// Returns the smallest forecast from which no held-out problem of the class loses more than allowed, plus a
-// third of the error for problems that were not measured.
-ForecastClass class_of(const std::vector<Gain>& gains, double from_us, double up_to_us) {
-  std::vector<double> errors;
-  double threshold = least_gain;
-  for (const Gain& one : gains) {
-    if (one.ours_us <= from_us || one.ours_us > up_to_us) continue;
-    errors.push_back(one.forecast - one.measured);
-    if (one.measured < std::log1p(-worst_loss)) threshold = std::max(threshold, one.forecast);
+// Returns the bound within which 68 of 100 errors lie: the standard deviation, without the weight of
+// outliers.
+double usual_error(std::vector<double> errors) {
+  if (errors.empty()) return 0;
+  for (double& error : errors) error = std::fabs(error);
+  const auto at = errors.begin() + std::ptrdiff_t(0.68 * double(errors.size()));
+  std::nth_element(errors.begin(), at, errors.end());
+  return *at;
+}
+
+// Tells what plans gain that take the shorter expected time, as src/plan does.
+void tell_choice(const std::string& dtype, const std::vector<Gain>& gains, double loss_of_error) {
+  double taken = 0, over_theirs = 0, over_ours = 0, below_best = 0, worst = 0;
+  for (const Gain& gain : gains) {
+    const bool ours = gain.forecast + loss_of_error > 0;
+    const double chosen = ours ? gain.measured : 0, best = std::max(0.0, gain.measured);
+    taken += ours, over_theirs += chosen, over_ours += chosen - gain.measured, below_best += chosen - best;
+    worst = std::min(worst, chosen - best);
   }
-  const double sd = root_mean_square(errors);
-  return {up_to_us, sd, std::max(threshold + sd / 3, sd / 2)};
+  const double count = double(gains.size());
+  fmt::print(stderr,
+             "{}: ours for {} of {}: {:.3f} of cuBLAS's speed, {:.3f} of ours, {:.3f} of the better one, "
+             "least {:.3f}\n",
+             dtype, taken, gains.size(), std::exp(over_theirs / count), std::exp(over_ours / count),
+             std::exp(below_best / count), std::exp(worst));
 }
 
 json fitted_line(json line, const Measured& all) {
   GemmLargeForecastModel model = forecast_model(line.at("coefficients"));
   const auto theirs = held_out_errors(model.theirs, all.theirs), ours = held_out_errors(model.ours, all.ours);
   std::vector<Gain> gains;
+  std::vector<double> errors;
   for (const auto& [text, pair] : all.pairs) {
     if (pair.first == 0 || pair.second == 0) continue;
     const Row &their = all.theirs[pair.first - 1], &own = all.ours[pair.second - 1];
+    errors.push_back(theirs[pair.first - 1] - ours[pair.second - 1]);
     const double measured = std::log(their.seconds / own.seconds);
-    const double error = theirs[pair.first - 1] - ours[pair.second - 1];
-    gains.push_back({measured + error, measured, own.seconds * 1e6 * std::exp(ours[pair.second - 1])});
+    gains.push_back({measured + errors.back(), measured});
   }
   json& coefficients = line["coefficients"];
-  coefficients["theirs_sd"] = root_mean_square(theirs), coefficients["ours_sd"] = root_mean_square(ours);
-  coefficients["classes"] = json::array();
-  double from = 0, sum = 0, worst = 0, taken = 0;
-  std::vector<double> errors;
-  for (const double up_to : class_edges_us) {
-    const ForecastClass one = class_of(gains, from, up_to);
-    coefficients["classes"].push_back(to_json(one));
-    for (const Gain& gain : gains) {
-      if (gain.ours_us <= from || gain.ours_us > up_to) continue;
-      errors.push_back(gain.forecast - gain.measured);
-      if (gain.forecast <= one.least_gain) continue;
-      sum += gain.measured, worst = std::min(worst, gain.measured), ++taken;
-    }
-    from = up_to;
-  }
+  const double theirs_sd = usual_error(theirs), ours_sd = usual_error(ours);
+  coefficients["theirs_sd"] = theirs_sd, coefficients["ours_sd"] = ours_sd;
+  coefficients.erase("classes");
   coefficients["theirs"] = to_json(fit(model.theirs, all.theirs));
   coefficients["ours"] = to_json(fit(model.ours, all.ours));
   line["residual"] = root_mean_square(errors), line["samples"] = gains.size();
-  const auto percent = [](const std::vector<double>& v) { return 100 * root_mean_square(v); };
-  fmt::print(stderr, "{}: cuBLAS +-{:.1f} %, ours +-{:.1f} %, their ratio +-{:.1f} % held out; {} problems, ",
-             line.at("dtype").get<std::string>(), percent(theirs), percent(ours), percent(errors),
-             gains.size());
-  fmt::print(stderr, "ours for {}: {:.3f} of cuBLAS's speed over all, least {:.3f}\n", taken,
-             std::exp(sum / double(gains.size())), std::exp(worst));
+  const std::string dtype = line.at("dtype");
+  fmt::print(
+      stderr,
+      "{}: 68 of 100 held out are within: cuBLAS +-{:.1f} %, ours +-{:.1f} %, their ratio +-{:.1f} %\n",
+      dtype, 100 * theirs_sd, 100 * ours_sd, 100 * usual_error(errors));
+  tell_choice(dtype, gains, (theirs_sd * theirs_sd - ours_sd * ours_sd) / 2);
   return line;
 }
 

@@ -2,7 +2,7 @@
 // instructions of its main loop from the disassembly. ladder.cpp defines the steps.
 #include <algorithm>
 
-#include "bench/run.hpp"
+#include "bench/machine.hpp"
 #include "experiment.hpp"
 #include "ladder.hpp"
 
@@ -97,9 +97,8 @@ class Ladder : Experiment {
   void count_instructions(const Case& c, const GemmLargeConfig& config, json& line) {
     line["main_loop"] = nullptr;
     try {
-      const JitBinary binary =
-          compile_gemm_large(gpu.machine->compiler(), gemm_large_shape(c.problem), config, c.problem.dtype,
-                             gpu.gpu.limits().compute_capability);
+      const JitBinary binary = gpu.machine->compiler().compile(gemm_large_request(
+          gemm_large_shape(c.problem), config, c.problem.dtype, gpu.gpu.limits().compute_capability));
       const SassCounts counts = main_loop_counts(binary, config, c.problem.dtype, flags_.nvdisasm);
       json loop = to_json_object(counts);
       loop["all"] = total_of(counts);
@@ -123,21 +122,14 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Each technique of large GEMM on the GPU, switched on one after the other, beside cuBLAS. Ends with 3 "
       "where steps were left for another run with --resume.");
-  app.add_option("--dtype", f.dtypes, "f64, f32, c128, c64")->delimiter(',')->capture_default_str();
-  app.add_option("--op", f.ops, "pairs of n, t, c")->delimiter(',')->capture_default_str();
-  app.add_option("--sizes", f.sizes, "of square matrices")
-      ->delimiter(',')
-      ->check(from_to(1, 1 << 20))
-      ->capture_default_str();
-  app.add_option("--launches", f.launches, "of each step")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  app.add_option("--seconds", f.seconds, "after which nothing new is begun")
-      ->check(from_to(0, 1e6))
-      ->capture_default_str();
-  app.add_option("--nvdisasm", f.nvdisasm, "the disassembler that instructions are counted with")
-      ->capture_default_str();
-  app.add_option("--json", f.file, "measurements, a line each")->capture_default_str();
+  app.option_defaults()->always_capture_default();
+  app.add_option("--dtype", f.dtypes, "f64, f32, c128, c64")->delimiter(',');
+  app.add_option("--op", f.ops, "pairs of n, t, c")->delimiter(',');
+  app.add_option("--sizes", f.sizes, "of square matrices")->delimiter(',')->check(from_to(1, 1 << 20));
+  app.add_option("--launches", f.launches, "of each step")->check(CLI::Range(1, 1000000));
+  app.add_option("--seconds", f.seconds, "after which nothing new is begun")->check(from_to(0, 1e6));
+  app.add_option("--nvdisasm", f.nvdisasm, "the disassembler that instructions are counted with");
+  app.add_option("--json", f.file, "measurements, a line each");
   app.add_flag("--resume", f.resume, "measures nothing again that the file has; another card is refused");
   return parse_and_run(app, argc, argv, [&] { return Ladder(f).run(); });
 }

@@ -19,7 +19,6 @@
 #include "core/input/json_text.hpp"
 #include "core/json.hpp"
 #include "core/problem.hpp"
-#include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "measure/recorded_file.hpp"
 #include "program.hpp"

@@ -12,11 +12,12 @@
 #include <random>
 
 #include "bench/provenance.hpp"
+#include "core/env.hpp"
 #include "core/input/json_text.hpp"
-#include "core/share.hpp"
 #include "experiment.hpp"
 #include "gemm_large_sweep.hpp"
 #include "kernel/gemm_large/loader.hpp"
+#include "people/refusal.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/wisdom.hpp"
 
@@ -72,7 +73,7 @@ class ListCompiler {
     nlohmann::json line{{"config", to_json(config)}};
     try {
       const JitBinary binary =
-          compile_gemm_large(compiler_, shape_, config, problem_.dtype, limits_.compute_capability);
+          compiler_.compile(gemm_large_request(shape_, config, problem_.dtype, limits_.compute_capability));
       const StencilReport report = stencil_report(binary.log);
       line["registers"] = report.registers;
       if (const std::string fault = gemm_large_refusal(binary, config, limits_); !fault.empty())
@@ -107,7 +108,7 @@ class ListCompiler {
 };
 
 [[noreturn]] void refuse_limits(const std::string& path, const std::string& why) {
-  throw Error(ErrorCode::io, "--limits", fmt::format("--limits = '{}' {}", path, why));
+  io_fault("--limits", "--limits = '{}' {}", path, why);
 }
 
 GpuLimits limits_for(const SweepFlags& flags) {
@@ -141,9 +142,7 @@ void write_list(const std::string& path, const LineLogRules& rules,
   {
     std::ofstream file(aside);
     for (const auto& line : lines) file << line.dump() << '\n';
-    if (!file.flush())
-      throw Error(ErrorCode::io, "--" + rules.argument,
-                  fmt::format("--{} = '{}' cannot be written", rules.argument, path));
+    if (!file.flush()) io_fault("--" + rules.argument, "--{} = '{}' cannot be written", rules.argument, path);
   }
   std::filesystem::rename(aside, path);
 }
@@ -152,9 +151,8 @@ void write_list(const std::string& path, const LineLogRules& rules,
 void refuse_unwritable_folder(const char* argument, const std::string& given,
                               const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error(
-        ErrorCode::io, argument,
-        fmt::format("{} = '{}': '{}' is no folder that can be written to", argument, given, folder.string()));
+    io_fault(argument, "{} = '{}': '{}' is no folder that can be written to", argument, given,
+             folder.string());
 }
 
 }  // namespace
@@ -217,7 +215,7 @@ void compile_sweep(const SweepFlags& flags) {
 
 SweepList read_sweep_list(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, "--configs", fmt::format("--configs = '{}' cannot be read", path));
+  if (!file) io_fault("--configs", "--configs = '{}' cannot be read", path);
   SweepList list;
   int number = 0;
   for (std::string text; std::getline(file, text);) {
@@ -230,13 +228,10 @@ SweepList read_sweep_list(const std::string& path) {
         list.entries.push_back({from_json<GemmLargeConfig>(line.at("config")),
                                 line.value("instructions_per_k_tile", nlohmann::json())});
     } catch (const std::exception& error) {
-      throw Error(
-          ErrorCode::io, "--configs",
-          fmt::format("--configs = '{}': line {} cannot be read ({})", path, number, json_fault(error)));
+      io_fault("--configs", "--configs = '{}': line {} cannot be read ({})", path, number, json_fault(error));
     }
   }
-  if (list.entries.empty())
-    throw Error(ErrorCode::io, "--configs", fmt::format("--configs = '{}' lists no config", path));
+  if (list.entries.empty()) io_fault("--configs", "--configs = '{}' lists no config", path);
   return list;
 }
 

@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <set>
 
-#include "analyze/sentinel.hpp"
+#include "analyze/data.hpp"
 #include "experiment.hpp"
 #include "gemm_large_sweep.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -32,9 +33,8 @@ class Sweep : Experiment {
     for (const SweepEntry& entry : list_.entries) entries_[to_json(entry.config).dump()] = &entry;
     const std::string hash = current_source_hash("gemm");
     if (const auto listed = list_.head.value("source_hash", ""); listed != hash)
-      throw Error(ErrorCode::invalid_argument, "--configs",
-                  fmt::format("--configs = '{}' was compiled from sources {}, and these are {}",
-                              flags.configs, listed, hash));
+      wrong_use("--configs", "--configs = '{}' was compiled from sources {}, and these are {}", flags.configs,
+                listed, hash);
     set_problem(large_case(parse_problem(list_.head.at("problem").get<std::string>())));
     list_shape_ = shape_;
   }
@@ -236,7 +236,7 @@ class Sweep : Experiment {
   // that does not compile fails again at its launch and is reported then.
   void compile(const std::vector<json>& configs) {
     GemmOptions options = stage_->options();
-    options.candidate = "gemm";
+    options.candidate = "gpu_large";
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < configs.size(); ++i) try {
         GemmOptions own = options;
@@ -321,11 +321,9 @@ class Sweep : Experiment {
     for (const std::string& path : flags_.done)
       for (const json& row : sweep_lines(path, "--done")) {
         if (row.value("device_uuid", "") == gpu.gpu.limits().uuid)
-          throw Error(
-              ErrorCode::invalid_argument, "--done",
-              fmt::format(
-                  "--done = '{}' was measured on this very card: go on with it by --json and --resume",
-                  path));
+          wrong_use("--done",
+                    "--done = '{}' was measured on this very card: go on with it by --json and --resume",
+                    path);
         if (is_measured(row, "screen")) theirs.insert(row["config"].dump());
       }
     std::size_t anchors = flags_.anchors;
@@ -340,8 +338,7 @@ class Sweep : Experiment {
     std::map<std::string, std::size_t> counts;
     for (const std::string& path : flags_.done) {
       if (std::error_code none; std::filesystem::equivalent(path, flags_.json, none))
-        throw Error(ErrorCode::invalid_argument, "--done",
-                    fmt::format("--done = '{}' is the file of --json, whose rows count already", path));
+        refuse_value("--done", path, "is the file of --json, whose rows count already");
       for (const SweepRow& row : sweep_rows(sweep_lines(path, "--done"), path))
         if (row.phase == "long" && row.impl == "tilewright" && row.seconds &&
             row.problem == to_string(case_.problem))

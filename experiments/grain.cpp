@@ -14,6 +14,7 @@
 #include "device/cpu.hpp"
 #include "measure/clock.hpp"
 #include "measure/estimate.hpp"
+#include "people/refusal.hpp"
 #include "program.hpp"
 #include "tilewright/gemm.hpp"
 
@@ -89,7 +90,7 @@ void compare(Context& context, std::int64_t n, int threads) {
 }
 
 int run(int threads) {
-  if (threads < 1) throw Error(ErrorCode::invalid_argument, "THREADS", "THREADS is no number above 0");
+  if (threads < 1) wrong_use("THREADS", "THREADS is no number above 0");
   Context context;
   fmt::print("{}\n", nlohmann::json{{"command", fmt::format("bench_grain {}", threads)},
                                     {"device", cpu_info().device}}

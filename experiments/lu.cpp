@@ -11,11 +11,10 @@
 #include "bench/provenance.hpp"
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
-#include "core/share.hpp"
 #include "device/gpu/copies.hpp"
 #include "device/gpu/solver.hpp"
 #include "experiment.hpp"
-#include "lu/device/resident.hpp"
+#include "lu/device/schedule.hpp"
 #include "lu/device/system.hpp"
 #include "measure/estimate.hpp"
 
@@ -28,14 +27,9 @@ struct Options {
   int rounds = 7;
   bool panels = false;
   std::string systems;  // numbers of right-hand sides
-  int room = LuTools::usual_room;
+  int room = LuTools::default_room;
   std::string configs;  // of panels: "16,256,1,32;..."
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 template <class T>
 std::vector<T> random_matrix(std::int64_t m, std::int64_t n) {
@@ -118,10 +112,15 @@ class LuCase {
                    new_work_->as<void>(), host_work_.data(), info_.as<int>());
   }
 
+  // Returns the seconds of a call on a matrix that is copied from its original before.
   template <class F>
   double seconds(F&& f) {
+    return seconds(a_, original_, f);
+  }
+  template <class F>
+  double seconds(const GpuBuffer& to, const GpuBuffer& from, F&& f) {
     const Gpu::Current current(gpu_);
-    queue_from_peer(gpu_, a_.as<void>(), gpu_, original_.as<void>(), bytes(), stream_.get());
+    queue_from_peer(gpu_, to.as<void>(), gpu_, from.as<void>(), from.bytes(), stream_.get());
     GpuEvent begin(gpu_), end(gpu_);
     begin.record(stream_.get());
     f();
@@ -159,16 +158,6 @@ class LuCase {
         b(gpu_, std::size_t(n_ * nrhs) * sizeof(T)), x(gpu_, b.bytes());
     const std::vector<T> right = random_matrix<T>(n_, nrhs);
     b.write(right.data(), b.bytes());
-    const auto time = [&](auto&& call) {
-      const Gpu::Current current(gpu_);
-      queue_from_peer(gpu_, x.as<void>(), gpu_, b.as<void>(), b.bytes(), stream_.get());
-      GpuEvent begin(gpu_), end(gpu_);
-      begin.record(stream_.get());
-      call();
-      end.record(stream_.get());
-      end.synchronize();
-      return end.seconds_since(begin);
-    };
     const auto ours = [&] {
       system.solve({a_.as<void>(), pivots_.as<long long>(), x.as<void>(), workspace.as<void>()},
                    stream_.get());
@@ -181,7 +170,7 @@ class LuCase {
     std::vector<T> solutions[2] = {right, right};
     for (int i = 0; i < rounds + 1; ++i)
       for (const int who : {0, 1}) {
-        const double s = who == 0 ? time(ours) : time(theirs);
+        const double s = who == 0 ? seconds(x, b, ours) : seconds(x, b, theirs);
         if (i > 0) all[who].push_back(s);
         if (i == 0) x.read(solutions[who].data(), x.bytes());
       }
@@ -270,14 +259,14 @@ nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::
       GpuEvent begin(gpu), end(gpu);
       const LuPanelOperands o{a.as<void>(),
                               m,
-                              m,
-                              columns,
-                              0,
+                              int(m),
+                              int(columns),
                               0,
                               pivots.as<long long>(),
                               moves.as<int>(),
                               info.as<long long>(),
-                              exchange.as<void>()};
+                              0,
+                              exchange.as<char>()};
       begin.record(stream.get());
       panel.launch(o, stream.get());
       end.record(stream.get());

@@ -13,7 +13,7 @@
 #include "measure/ceilings.hpp"
 #include "measure/contest.hpp"
 #include "program.hpp"
-#include "tune/family/product.hpp"
+#include "tune/family/family.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 

@@ -18,9 +18,9 @@
 #include <tuple>
 #include <vector>
 
+#include "core/env.hpp"
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
-#include "core/share.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"

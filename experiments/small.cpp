@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
 
+#include "bench/contender.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
-#include "bench/rounds.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "small_cases.hpp"
@@ -191,20 +191,13 @@ int main(int argc, char** argv) {
   CLI::App app(
       "small.hpp beside libraries and compile-time loops. Example: bench_small --sizes 4:8 --dtype f64 "
       "--repetitions 51");
-  app.add_option("--sizes", sizes, "n, or first:last")->capture_default_str();
-  app.add_option("--dtype", o.dtypes)
-      ->delimiter(',')
-      ->check(CLI::IsMember({"f64", "f32"}))
-      ->capture_default_str();
-  app.add_option("--beta", o.betas)->delimiter(',')->check(CLI::Range(0, 1))->capture_default_str();
-  app.add_option("--problems", o.problems)
-      ->delimiter(',')
-      ->check(CLI::IsMember({"one", "l1"}))
-      ->capture_default_str();
-  app.add_option("--repetitions", o.rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--slice", o.slice_s, "seconds of one turn")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.option_defaults()->always_capture_default();
+  app.add_option("--sizes", sizes, "n, or first:last");
+  app.add_option("--dtype", o.dtypes)->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
+  app.add_option("--beta", o.betas)->delimiter(',')->check(CLI::Range(0, 1));
+  app.add_option("--problems", o.problems)->delimiter(',')->check(CLI::IsMember({"one", "l1"}));
+  app.add_option("--repetitions", o.rounds)->check(CLI::PositiveNumber);
+  app.add_option("--slice", o.slice_s, "seconds of one turn")->check(CLI::PositiveNumber);
   app.add_option("--json", json, "a file of rows");
   CLI11_PARSE(app, argc, argv);
   o.first = std::atoi(sizes.c_str());

@@ -38,9 +38,16 @@ __attribute__((noinline)) void walk(const void* a_data, const void* b_data, void
   }
 }
 
-// The sizes are 2 .. 32.
-inline constexpr int first_size = 2;
-using SizeOffsets = std::make_integer_sequence<int, 31>;
+// Returns what add.operator()<n, beta>(cases) appends for each size, 2 .. 32, and beta, 0 and 1.
+template <class Add>
+SmallCases of_all_sizes(Add add) {
+  SmallCases cases;
+  [&]<int... Offset>(std::integer_sequence<int, Offset...>) {
+    ((add.template operator()<2 + Offset, 0>(cases), add.template operator()<2 + Offset, 1>(cases)), ...);
+  }
+  (std::make_integer_sequence<int, 31>{});
+  return cases;
+}
 
 SmallCases small_header_f64();
 SmallCases small_header_f32();

@@ -36,22 +36,14 @@ struct EigenProduct {
   }
 };
 
-template <int N, int Beta>
-void add(SmallCases& cases) {
-  cases.push_back({"eigen", "lazy", sizeof(T), N, Beta, walk<T, N, EigenProduct<N, Beta, true> >});
-  cases.push_back({"eigen", "product", sizeof(T), N, Beta, walk<T, N, EigenProduct<N, Beta, false> >});
-}
-
-template <int... Offset>
-SmallCases all(std::integer_sequence<int, Offset...>) {
-  SmallCases cases;
-  ((add<first_size + Offset, 0>(cases), add<first_size + Offset, 1>(cases)), ...);
-  return cases;
-}
-
 }  // namespace
 
-SmallCases TILEWRIGHT_BENCH_LIST() { return all(SizeOffsets{}); }
+SmallCases TILEWRIGHT_BENCH_LIST() {
+  return of_all_sizes([]<int N, int Beta>(SmallCases& cases) {
+    cases.push_back({"eigen", "lazy", sizeof(T), N, Beta, walk<T, N, EigenProduct<N, Beta, true> >});
+    cases.push_back({"eigen", "product", sizeof(T), N, Beta, walk<T, N, EigenProduct<N, Beta, false> >});
+  });
+}
 
 }  // namespace tilewright::bench
 

@@ -13,19 +13,12 @@ struct Header {
   static void multiply(const T* a, const T* b, T* c) { gemm<N, N, N>(1, a, N, b, N, Beta, c, N); }
 };
 
-template <int... Offset>
-SmallCases all(std::integer_sequence<int, Offset...>) {
-  SmallCases cases;
-  ((cases.push_back({"tilewright_small", "", sizeof(T), first_size + Offset, 0,
-                     walk<T, first_size + Offset, Header<first_size + Offset, 0>>}),
-    cases.push_back({"tilewright_small", "", sizeof(T), first_size + Offset, 1,
-                     walk<T, first_size + Offset, Header<first_size + Offset, 1>>})),
-   ...);
-  return cases;
-}
-
 }  // namespace
 
-SmallCases TILEWRIGHT_BENCH_LIST() { return all(SizeOffsets{}); }
+SmallCases TILEWRIGHT_BENCH_LIST() {
+  return of_all_sizes([]<int N, int Beta>(SmallCases& cases) {
+    cases.push_back({"tilewright_small", "", sizeof(T), N, Beta, walk<T, N, Header<N, Beta>>});
+  });
+}
 
 }  // namespace tilewright::bench

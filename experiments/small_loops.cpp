@@ -55,29 +55,20 @@ struct AddColumnsAside {  // columns of A added into a local column, which is th
   }
 };
 
-using T = TILEWRIGHT_BENCH_TYPE;
-constexpr int bytes = sizeof(T);
-const std::string variant = TILEWRIGHT_BENCH_VARIANT;
-
-template <int N, int Beta>
-void add(SmallCases& cases) {
-  cases.push_back({"loop_ijk", "by_column" + variant, bytes, N, Beta, walk<T, N, Dot<T, N, Beta, true>>});
-  cases.push_back({"loop_ijk", "by_row" + variant, bytes, N, Beta, walk<T, N, Dot<T, N, Beta, false>>});
-  cases.push_back({"loop_jki", "in_place" + variant, bytes, N, Beta, walk<T, N, AddColumns<T, N, Beta>>});
-  cases.push_back({"loop_jki", "aside" + variant, bytes, N, Beta, walk<T, N, AddColumnsAside<T, N, Beta>>});
-  cases.push_back(
-      {"loop_ikj", "in_place" + variant, bytes, N, Beta, walk<T, N, AddOuterProducts<T, N, Beta>>});
-}
-
-template <int... Offset>
-SmallCases all(std::integer_sequence<int, Offset...>) {
-  SmallCases cases;
-  ((add<first_size + Offset, 0>(cases), add<first_size + Offset, 1>(cases)), ...);
-  return cases;
-}
-
 }  // namespace
 
-SmallCases TILEWRIGHT_BENCH_LIST() { return all(SizeOffsets{}); }
+SmallCases TILEWRIGHT_BENCH_LIST() {
+  using T = TILEWRIGHT_BENCH_TYPE;
+  return of_all_sizes([]<int N, int Beta>(SmallCases& cases) {
+    const auto add = [&](const char* impl, const char* variant, auto run) {
+      cases.push_back({impl, std::string(variant) + TILEWRIGHT_BENCH_VARIANT, sizeof(T), N, Beta, run});
+    };
+    add("loop_ijk", "by_column", walk<T, N, Dot<T, N, Beta, true>>);
+    add("loop_ijk", "by_row", walk<T, N, Dot<T, N, Beta, false>>);
+    add("loop_jki", "in_place", walk<T, N, AddColumns<T, N, Beta>>);
+    add("loop_jki", "aside", walk<T, N, AddColumnsAside<T, N, Beta>>);
+    add("loop_ikj", "in_place", walk<T, N, AddOuterProducts<T, N, Beta>>);
+  });
+}
 
 }  // namespace tilewright::bench

@@ -22,12 +22,6 @@ struct OpenBlas {
   }
 };
 
-template <class T, int N, int Beta>
-void add_openblas(SmallCases& cases) {
-  if (cblas_gemm<T> != nullptr)
-    cases.push_back({"openblas", "", sizeof(T), N, Beta, walk<T, N, OpenBlas<T, N, Beta>>});
-}
-
 #ifdef TILEWRIGHT_PEER_LIBXSMM
 template <class T>
 using XsmmKernel = std::conditional_t<std::is_same_v<T, double>, libxsmm_dmmfunction, libxsmm_smmfunction>;
@@ -56,15 +50,13 @@ template <class T, int N, int Beta>
 void add_libxsmm(SmallCases&) {}
 #endif
 
-template <class T, int N, int Beta>
-void add(SmallCases& cases) {
-  add_libxsmm<T, N, Beta>(cases);
-  add_openblas<T, N, Beta>(cases);
-}
-
-template <class T, int... Offset>
-void all(SmallCases& cases, std::integer_sequence<int, Offset...>) {
-  ((add<T, first_size + Offset, 0>(cases), add<T, first_size + Offset, 1>(cases)), ...);
+template <class T>
+SmallCases peers_of_type() {
+  return of_all_sizes([]<int N, int Beta>(SmallCases& cases) {
+    add_libxsmm<T, N, Beta>(cases);
+    if (cblas_gemm<T> != nullptr)
+      cases.push_back({"openblas", "", sizeof(T), N, Beta, walk<T, N, OpenBlas<T, N, Beta>>});
+  });
 }
 
 }  // namespace
@@ -82,9 +74,8 @@ SmallCases small_peers(bool only_avx2) {
     cblas_gemm<double> = library.symbol<peers::CblasGemm<double>>("cblas_dgemm");
     cblas_gemm<float> = library.symbol<peers::CblasGemm<float>>("cblas_sgemm");
   }
-  SmallCases cases;
-  all<double>(cases, SizeOffsets{});
-  all<float>(cases, SizeOffsets{});
+  SmallCases cases = peers_of_type<double>();
+  for (SmallCase& one : peers_of_type<float>()) cases.push_back(std::move(one));
   return cases;
 }
 

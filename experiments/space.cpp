@@ -9,11 +9,21 @@
 #include "device/cpu.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
+#include "people/refusal.hpp"
 #include "program.hpp"
 #include "support/kepler_space.hpp"
 
 namespace tilewright {
 namespace {
+
+// Formats one line per constraint: how many branches it cut of those it checked, where, and why.
+std::string to_text(const std::vector<Removed>& removed) {
+  std::string text;
+  for (const Removed& r : removed)
+    text += fmt::format("{:>14} of {:>14} branches cut {}: {}\n", r.cut, r.asked,
+                        r.after.empty() ? "at the start" : "after " + r.after, r.reason);
+  return text;
+}
 
 nlohmann::json walk(const KeplerLimits& limits) {
   const auto space = kepler::stencil(limits);
@@ -45,7 +55,7 @@ int run(const char* path) {
   file << nlohmann::json{{"command", fmt::format("bench_space {}", path)}}.dump() << '\n';
   for (const KeplerLimits& limits : {KeplerLimits{64, 8}, KeplerLimits{128, 16}, KeplerLimits{256, 64}})
     file << walk(limits).dump() << '\n';
-  if (!file.flush()) throw Error(ErrorCode::io, "FILE", fmt::format("FILE = '{}' cannot be written", path));
+  if (!file.flush()) io_fault("FILE", "FILE = '{}' cannot be written", path);
   return 0;
 }
 

@@ -2,7 +2,7 @@
 // timed. It varies layouts, operations, paddings, shifts, sizes and scalars per problem, bad problems,
 // partial tiles. Tests draw plans; this draws kernels from the whole of their spaces.
 
-#include "core/share.hpp"
+#include "core/env.hpp"
 #include "experiment.hpp"
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/loader.hpp"
@@ -107,7 +107,7 @@ class Variety {
       return !space.contains(config) || products >= most_products;
     });
     const auto compile = [&](const GemmSmallConfig& config) {
-      return compile_gemm_small(compiler_, shape, config, dtype, gpu_.limits().compute_capability);
+      return compiler_.compile(gemm_small_request(shape, config, dtype, gpu_.limits().compute_capability));
     };
     each(configs, one.problem, compile, [&](const GemmSmallConfig& config, const JitBinary& binary) {
       const GemmSmallKernel kernel(gpu_, binary, shape, config, dtype);
@@ -135,7 +135,7 @@ class Variety {
     for (const auto& config : gemm_large_promising(p, shape, known_, count / 2)) configs.push_back(config);
     const SmallCheck check(one, 1, seed);
     const auto compile = [&](const GemmLargeConfig& config) {
-      return compile_gemm_large(compiler_, shape, config, dtype, gpu_.limits().compute_capability);
+      return compiler_.compile(gemm_large_request(shape, config, dtype, gpu_.limits().compute_capability));
     };
     each(configs, p, compile, [&](const GemmLargeConfig& config, const JitBinary& binary) {
       CheckResult result;
@@ -194,17 +194,15 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Random problems through random configs of the GPU's kernels, all elements checked. Ends with 1 where "
       "one is wrong.");
+  app.option_defaults()->always_capture_default();
   app.add_option("--family", families, "gemm_small, gemm")
       ->delimiter(',')
-      ->check(CLI::IsMember({"gemm_small", "gemm"}))
-      ->capture_default_str();
-  app.add_option("--dtype", dtypes, "of both")->delimiter(',')->capture_default_str();
-  app.add_option("--problems", problems, "of each family and type")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  app.add_option("--configs", configs, "of each problem")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--seed", seed, "of the draws")->capture_default_str();
-  app.add_option("--seconds", seconds, "after which nothing new is begun")->capture_default_str();
+      ->check(CLI::IsMember({"gemm_small", "gemm"}));
+  app.add_option("--dtype", dtypes, "of both")->delimiter(',');
+  app.add_option("--problems", problems, "of each family and type")->check(CLI::Range(1, 1000000));
+  app.add_option("--configs", configs, "of each problem")->check(CLI::Range(1, 1000));
+  app.add_option("--seed", seed, "of the draws");
+  app.add_option("--seconds", seconds, "after which nothing new is begun");
   app.add_option("--json", file, "how many were right");
   return parse_and_run(app, argc, argv, [&] {
     Variety variety;

@@ -1,6 +1,7 @@
 """Figures of the documentation, drawn by gnuplot. A declaration is that of a table (docs_tables.py) with `figure` (lines, bars or
 colours), the `name` of the SVG, a `caption` and `panels`, each with a title and conditions: rows are the points, columns the lines.
-Each SVG carries the digest of the script that it was drawn from, so that a stale one is found without gnuplot."""
+Each SVG carries the digest of the script that it was drawn from, so that a stale one is found without gnuplot. With `dark` there is
+NAME_dark.svg as well, the same drawing in the colours of a dark page."""
 
 import hashlib
 import re
@@ -13,6 +14,9 @@ set terminal svg size {width},{height} dynamic name '{name}' font 'sans-serif,11
 set grid lc rgb '#dddddd'
 set key outside top center horizontal
 """
+# Colours for black, white and lines that a dark page would hide.
+DARK = {"#ffffff": "#0d1117", "#dddddd": "#30363d", "#000000": "#e6edf3", "#1f4e99": "#79b8ff", "#c0504d": "#ff9b94", "#7f6f3f": "#d8c27a",
+        "#8064a2": "#c8a6f0", "#5f9f4f": "#8fd07f", "#999999": "#8b949e"}
 COLOURS = ["#1f4e99", "#c0504d", "#7f6f3f", "#8064a2", "#5f9f4f", "#999999"]
 
 
@@ -76,10 +80,32 @@ def mark_of(script):
     return f"<!-- drawn from {hashlib.sha256(script.encode()).hexdigest()} -->"
 
 
+def picture(spec):
+    """The Markdown that shows a figure; {up} stands for the way to the root."""
+    name = f"{{up}}docs/figures/{spec['name']}"
+    if not spec.get("dark"):
+        return f"![{spec['name']}]({name}.svg)"
+    return (f'<picture>\n<source media="(prefers-color-scheme: dark)" srcset="{name}_dark.svg">\n'
+            f'<img alt="{spec["alt"]}" src="{name}.svg">\n</picture>')
+
+
+def paths_of(root, spec):
+    """The drawings of a figure."""
+    names = [spec["name"], *([f"{spec['name']}_dark"] if spec.get("dark") else [])]
+    return [root / "docs" / "figures" / f"{name}.svg" for name in names]
+
+
 def stale(root, spec):
     """The script of a figure that is not what its SVG was drawn from, else nothing."""
-    script, path = script_of(root, spec), root / "docs" / "figures" / f"{spec['name']}.svg"
-    return None if path.exists() and mark_of(script) in path.read_text() else script
+    script = script_of(root, spec)
+    return None if all(path.exists() and mark_of(script) in path.read_text() for path in paths_of(root, spec)) else script
+
+
+def darkened(svg):
+    """The drawing in the colours of a dark page."""
+    svg = re.sub(r"rgb\( *(\d+), *(\d+), *(\d+)\)", lambda found: "#%02x%02x%02x" % tuple(map(int, found.groups())), svg)
+    svg = re.sub(r"(['\"])black\1", r"\1#000000\1", svg).replace("lightgrey", "#dddddd")
+    return re.sub(r"#[0-9a-fA-F]{6}", lambda found: DARK.get(found[0].lower(), found[0]), svg)
 
 
 def draw(root, spec, script):
@@ -87,4 +113,5 @@ def draw(root, spec, script):
     if drawn.returncode != 0 or "<svg" not in drawn.stdout:
         raise SystemExit(f"gnuplot (Debian: gnuplot-nox) did not draw {spec['name']}: {drawn.stderr}")
     svg = re.sub(r"<desc>.*?</desc>\n?", "", drawn.stdout, flags=re.S)  # contains the version of gnuplot
-    (root / "docs" / "figures" / f"{spec['name']}.svg").write_text(svg.rstrip() + "\n" + mark_of(script) + "\n")
+    for path, text in zip(paths_of(root, spec), (svg, darkened(svg))):
+        path.write_text(text.rstrip() + "\n" + mark_of(script) + "\n")

@@ -8,6 +8,7 @@
     head     of the rows; unnamed = true: rows have no label; missing: what an empty cell shows; total: the label of a last line, which
              condenses the columns that have a `total`
     note     the caption, with the values {x} that [TABLE.say] declares; like = TABLE: whatever is not said is that one's
+    shown    the words that link to the files, in their order, instead of the files' names
 
 A cell is what table, column and row say together. `get` is the path of a value (x//y: the quotient of two in one row, 1//y: the
 inverse; a list: the first that is there), `minus` and `times` shift and scale it, `over` divides by the value of the row that differs
@@ -121,7 +122,7 @@ def condensed(found, spec, how):
         return found[0][0], " ".join(map(str, sorted(set(values))))
     if how == "list":
         return found[0][0], ", ".join(printed(row, value, spec) for row, value in found)
-    numbers = {"geomean": statistics.geometric_mean, "mean": statistics.fmean, "median": statistics.median, "count": len}
+    numbers = {"geomean": statistics.geometric_mean, "mean": statistics.fmean, "median": statistics.median, "count": len, "sum": sum}
     return found[0][0], numbers[how](values)
 
 
@@ -262,5 +263,7 @@ def note(root, spec):
         if cell is None:
             raise ValueError(f"no row of {spec['files']} has '{name}'")
         said[name] = printed(*cell, one)
-    links = ", ".join(f"[{name.removeprefix('docs/')}]({{up}}{path_of(root, name).relative_to(root)})" for name in names_of(spec))
+    files = names_of(spec)
+    shown = spec.get("shown", [name.removeprefix("docs/") for name in files])
+    links = ", ".join(f"[{text}]({{up}}{path_of(root, name).relative_to(root)})" for text, name in zip(shown, files, strict=True))
     return (spec.get("note", "").format(**said) + f" Data and command: {links}.").strip()

@@ -24,6 +24,7 @@ RESULT = re.compile(r"results/[a-z0-9-]+/([a-z_]+)-20\d{6}(-[a-z0-9-]+)?\.(jsonl
 NAMED = re.compile(r"\bresults/[a-z0-9-]+/[a-z_]+-20\d{6}[\w-]*\.(?:jsonl|csv)(?:\.gz)?")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+SOURCE = re.compile(r'\b(?:src|srcset)="([^"]+)"')
 EXPERIMENTS = {"sweep", "techniques", "same_code"}  # names of files say the experiment; their rows name the families
 PLAIN_BYTES, RESULTS_MIB, TREE_MIB = 64 << 10, 15, 25
 
@@ -54,7 +55,7 @@ class Docs:
         spec = self.specs[name]
         self.used.add(name)
         if "figure" in spec:
-            shown = f"![{spec['name']}]({{up}}docs/figures/{spec['name']}.svg)\n\n{spec['caption']}"
+            shown = f"{docs_figures.picture(spec)}\n\n{spec['caption']}"
         else:
             shown = docs_tables.table(self.root, spec) + "\n"
         return f"{shown}{' ' if 'figure' in spec else chr(10)}{docs_tables.note(self.root, spec)}\n"
@@ -145,7 +146,8 @@ class Docs:
     def wrong_links(self):
         shown = set()
         for page in [*self.pages(), self.root / "CONTRIBUTING.md"]:
-            targets = LINK.findall(CODE.sub("", page.read_text())) if page.exists() else []
+            text = CODE.sub("", page.read_text()) if page.exists() else ""
+            targets = LINK.findall(text) + SOURCE.findall(text)
             for target in (target for target in targets if "://" not in target):
                 shown.add((page.parent / target).resolve())
                 if not (page.parent / target).exists():

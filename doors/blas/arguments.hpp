@@ -7,7 +7,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "core/product/names.hpp"
+#include "core/product/faults.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright::blas {

@@ -31,8 +31,7 @@ class GroupList {
   ~GroupList() {
     if (groups_.capacity() > most_kept) std::vector<GemmGroup<T>>().swap(groups_);
   }
-  GroupList(const GroupList&) = delete;
-  GroupList& operator=(const GroupList&) = delete;
+  GroupList& operator=(GroupList&&) = delete;
 
   // Extends the last group if the new problems continue it with the same shape and scalars: groups of one are
   // then as fast as one group. Starts a new group if each group has a code of its own (`apart`).

@@ -62,7 +62,7 @@ Context* make_context() {
   } catch (const std::exception& error) {
     const auto* own = dynamic_cast<const Error*>(&error);
     if (own != nullptr && own->code() == ErrorCode::out_of_memory) throw;
-    complain("calls are left to the program's BLAS: " + current_failure().message);
+    complain("calls go to the program's BLAS: " + current_failure().message);
     return nullptr;
   }
 }

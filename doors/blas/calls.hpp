@@ -40,8 +40,7 @@ class Inside {
  public:
   Inside();
   ~Inside();
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  Inside& operator=(Inside&&) = delete;
 };
 
 // Calls the counterpart with the arguments of the call at hand.

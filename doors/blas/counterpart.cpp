@@ -76,6 +76,23 @@ bool is_wide(void* handle, const char* plain) {
   return false;
 }
 
+// Has the library take its working memory now, while no fork can happen: OpenBLAS takes its first under a
+// spin lock, and a child forked meanwhile would wait for that lock for ever. The solve is of one element;
+// libraries of either width of integers read a 1.
+void take_working_memory(void* handle) {
+  using Solve = void (*)(const char*, const char*, const char*, const char*, const std::int64_t*,
+                         const std::int64_t*, const double*, const double*, const std::int64_t*, double*,
+                         const std::int64_t*, std::size_t, std::size_t, std::size_t, std::size_t);
+  constexpr std::array names{"dtrsm_",          "scipy_dtrsm_", "dtrsm_64_",
+                             "scipy_dtrsm_64_", "dtrsm64_",     static_cast<const char*>(nullptr)};
+  const auto solve = reinterpret_cast<Solve>(symbol_of(handle, names.data()));
+  const std::int64_t length = 1;
+  const double one = 1;
+  double x = 1;
+  if (solve != nullptr)
+    solve("L", "L", "N", "N", &length, &length, &one, &one, &length, &x, &length, 1, 1, 1, 1);
+}
+
 // Lists the usual libraries with integers of this width; the library that the user names comes first.
 std::vector<std::string> usual_libraries(bool wide) {
   std::vector<std::string> names;
@@ -165,6 +182,7 @@ const Found& Counterpart::find_or_throw() {
   auto found = std::make_unique<Found>();
   found->routine = other.symbol.address;
   if (found->routine != nullptr) {
+    take_working_memory(other.symbol.handle);
     found->library = name_of(found->routine);
     if (other.foreign || (wanted.mode == Mode::off && !wanted.observes()))
       found->way = Way::pass;

@@ -21,8 +21,7 @@ class Observed {
  public:
   Observed(const Counterpart& routine, const Found& found);
   ~Observed();
-  Observed(const Observed&) = delete;
-  Observed& operator=(const Observed&) = delete;
+  Observed& operator=(Observed&&) = delete;
 
   // Sets the computation: products or batches, which go to the record, or another computation in words. A
   // call without a computation is not recorded.

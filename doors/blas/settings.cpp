@@ -16,14 +16,14 @@ Mode mode_of(const std::string& text) {
   if (text.empty() || text == "auto") return Mode::automatic;
   if (text == "off") return Mode::off;
   if (text == "all") return Mode::all;
-  complain(fmt::format("TILEWRIGHT_BLAS = '{}' is not one of off, auto, all, and is taken for auto", text));
+  complain(fmt::format("TILEWRIGHT_BLAS = '{}' is not one of off, auto, all; auto is used", text));
   return Mode::automatic;
 }
 
 int verbosity_of(const std::string& text) {
   if (text.empty()) return 0;
   if (text.size() == 1 && text[0] >= '0' && text[0] <= '3') return text[0] - '0';
-  complain(fmt::format("TILEWRIGHT_VERBOSE = '{}' is not one of 0, 1, 2, 3, and is taken for 0", text));
+  complain(fmt::format("TILEWRIGHT_VERBOSE = '{}' is not one of 0, 1, 2, 3; 0 is used", text));
   return 0;
 }
 

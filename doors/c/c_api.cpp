@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "c_call.hpp"
+#include "gemm/cpu_small/calls.hpp"
 #include "gemm/cpu_small/groups.hpp"
-#include "gemm/cpu_small/single.hpp"
 #include "gemm/device/batches.hpp"
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
@@ -107,7 +107,7 @@ void run_grouped(Context& context, int dtype, GroupArrays arrays, const tilewrig
 // A variable batch in device memory, where its arrays lie, too; its two operations are the host's.
 void run_on_device(Context& context, int dtype, const GroupArrays& x, const tilewright_options* options,
                    int info_mode, int* info) {
-  refuse_by_rows(options, "variable batches in device memory lie");
+  refuse_by_rows(options, "variable batches in device memory are");
   refuse_negative("batch_count", x.group_count);
   if (x.op_a == nullptr) refuse("op_a", "the array op_a is null");
   if (x.op_b == nullptr) refuse("op_b", "the array op_b is null");
@@ -247,7 +247,8 @@ tilewright_status tilewright_prepare(tilewright_context* context, const char* co
                                      int64_t problem_count, const tilewright_options* given) {
   return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_negative("problem_count", problem_count);
-    refuse_by_rows(options, "a problem in its text lies");
+    refuse_by_rows(options, "the text of a problem is");
+    refuse_values_of_plans(options);
     if (problems == nullptr && problem_count > 0) refuse("problems", "the array problems is null");
     std::vector<GemmProblem> parsed;
     for (int64_t i = 0; i < problem_count; ++i) {
@@ -264,12 +265,12 @@ tilewright_status tilewright_plan_create(tilewright_context* context, const char
   return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     if (problem == nullptr) refuse("problem", "problem is null");
     if (plan == nullptr) refuse("plan", "plan is null");
-    refuse_by_rows(options, "a problem in its text lies");
-    GemmPlan made = tilewright::plan(ctx, parse_problem(problem), CallOptions(options));
+    refuse_by_rows(options, "the text of a problem is");
+    refuse_values_of_plans(options);
+    const GemmProblem parsed = parse_problem(problem);
+    GemmPlan made = tilewright::plan(ctx, parsed, CallOptions(options));
     std::string explanation = made.explain();
-    const Scalars scalars = scalars_of(nullptr, nullptr, options);
-    *plan = new tilewright_plan{
-        std::move(made), scalars.alpha_varies, scalars.beta_varies, std::move(explanation), {}};
+    *plan = new tilewright_plan{std::move(made), scalars_vary(parsed), std::move(explanation), {}};
   });
 }
 
@@ -287,7 +288,7 @@ tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void
     const GemmProblem& p = plan->plan.problem();
     auto* const queue = static_cast<CUstream_st*>(stream);
     dispatch(p.dtype, [&]<class T>() {
-      const Scalars scalars{alpha, beta, plan->alpha_varies, plan->beta_varies};
+      const Scalars scalars{alpha, beta, plan->vary};
       const auto x = scalars.alpha_of<T, Location::host>(), y = scalars.beta_of<T, Location::host>();
       if (p.layout == Layout::pointer)
         plan->plan.run<T>(x, static_cast<const T* const*>(a), static_cast<const T* const*>(b), y,

@@ -1,5 +1,5 @@
-// How the arguments of the C functions that multiply become those of the C++ ones: options, scalars, shapes,
-// and the plan behind a handle.
+// Converts the arguments of the C functions that multiply: options, scalars, shapes, and the plan behind a
+// handle.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 struct tilewright_plan {
   tilewright::GemmPlan plan;
-  bool alpha_varies, beta_varies;
+  tilewright::ScalarsVary vary;  // as its problem was stated
   std::string explanation;
   mutable tilewright::LastErrors errors;
 };
@@ -37,13 +37,11 @@ inline GemmOptions to_options(const tilewright_options* options) {
   if (options->config != nullptr) result.config = options->config;
   result.queue = {options->device, static_cast<CUstream_st*>(options->stream)};
   result.align_bytes = options->align_bytes;
-  result.tune_on_miss.budget_s = options->tune_on_miss_s;
-  result.alpha_varies = options->alpha_varies != 0;
-  result.beta_varies = options->beta_varies != 0;
+  result.tune_on_miss_s = options->tune_on_miss_s;
   result.gpus = to_gpus(options->gpus, options->gpu_count);
   result.gpu_memory_bytes = options->gpu_memory_bytes;
-  result.split = to_enum<SplitWay>("split", options->split, TILEWRIGHT_SPLIT_FIXED);
-  if (result.split == SplitWay::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;
+  result.split = to_enum<SplitRule>("split", options->split, TILEWRIGHT_SPLIT_FIXED);
+  if (result.split == SplitRule::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;
   result.on_device_failure = to_enum<OnDeviceFailure>("on_device_failure", options->on_device_failure,
                                                       TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
   return result;
@@ -89,21 +87,23 @@ T value_of(const char* argument, const void* value) {
   return *static_cast<const T*>(value);
 }
 
-// The scalars of a call or a plan: one value each, or arrays where the options say so.
+// The scalars of a call or a plan: one value each, or arrays with a value per problem.
 struct Scalars {
   const void *alpha, *beta;
-  bool alpha_varies, beta_varies;
+  ScalarsVary vary;
 
   template <class T, Location L>
   BatchScalar<T, L> alpha_of() const {
-    return scalar<T, L>("alpha", alpha, alpha_varies);
+    return scalar<T, L>("alpha", alpha, vary.alpha);
   }
   template <class T, Location L>
   BatchScalar<T, L> beta_of() const {
-    return scalar<T, L>("beta", beta, beta_varies);
+    return scalar<T, L>("beta", beta, vary.beta);
   }
-  Scalar class_of_alpha(DType dtype) const { return class_of("alpha", alpha, alpha_varies, dtype); }
-  Scalar class_of_beta(DType dtype) const { return class_of("beta", beta, beta_varies, dtype); }
+  void classify(GemmProblem& p) const {
+    p.alpha = class_of("alpha", alpha, vary.alpha, p);
+    p.beta = class_of("beta", beta, vary.beta, p);
+  }
 
  private:
   template <class T, Location L>
@@ -112,26 +112,38 @@ struct Scalars {
     if (value == nullptr) refuse(name, fmt::format("the array {} is null", name));
     return BatchScalar<T, L>(static_cast<const T*>(value));
   }
-  static Scalar class_of(const char* name, const void* value, bool varies, DType dtype) {
+  static Scalar class_of(const char* name, const void* value, bool varies, const GemmProblem& p) {
     if (varies && value == nullptr) refuse(name, fmt::format("the array {} is null", name));
-    if (varies) return Scalar::general;
-    return dispatch(dtype, [&]<class T>() { return scalar_class(value_of<T>(name, value)); });
+    if (varies) return p.location == Location::device ? Scalar::per_problem : Scalar::general;
+    return dispatch(p.dtype, [&]<class T>() { return scalar_class(value_of<T>(name, value)); });
   }
 };
 inline Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options* options) {
   const bool given = options != nullptr;
-  return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
+  return {alpha, beta, {given && options->alpha_per_problem != 0, given && options->beta_per_problem != 0}};
 }
 
-// For calls whose alpha and beta are one value, or one per group, whatever the options say.
-inline void refuse_values_per_problem(const tilewright_options* options, const char* call) {
-  const auto refuse_one = [&](const char* name, int varies) {
-    if (varies != 0)
-      refuse(name, fmt::format("options.{} = {}: {} takes no value per problem", name, varies, call));
+// Refuses options for values per problem, with the reason that follows "options.alpha_per_problem = 1: ".
+template <class Why>
+void refuse_values(const tilewright_options* options, Why&& why) {
+  const auto refuse_one = [&](const char* scalar, int value) {
+    if (value != 0)
+      refuse(fmt::format("{}_per_problem", scalar).c_str(),
+             fmt::format("options.{}_per_problem = {}: {}", scalar, value, why(scalar)));
   };
   if (options == nullptr) return;
-  refuse_one("alpha_varies", options->alpha_varies);
-  refuse_one("beta_varies", options->beta_varies);
+  refuse_one("alpha", options->alpha_per_problem);
+  refuse_one("beta", options->beta_per_problem);
+}
+// For calls whose alpha and beta are one value, or one per group, whatever the options say.
+inline void refuse_values_per_problem(const tilewright_options* options, const char* call) {
+  refuse_values(options, [&](const char*) { return fmt::format("{} takes no value per problem", call); });
+}
+// For plans, whose problem states it.
+inline void refuse_values_of_plans(const tilewright_options* options) {
+  refuse_values(options, [](const char* scalar) {
+    return fmt::format("a plan's problem states it in its text ({}=per_problem)", scalar);
+  });
 }
 
 // f() for entry `index` of an array that a C function was given, such as "pass"; errors say which it is.
@@ -165,13 +177,15 @@ inline const ArgumentNames& names_of(const tilewright_options* options) {
   return is_by_rows(options) ? argument_names_by_rows : argument_names;
 }
 inline void refuse_by_rows(const tilewright_options* options, const char* what) {
-  if (is_by_rows(options)) refuse("row_major", fmt::format("options.row_major = 1: {} by columns", what));
+  if (is_by_rows(options))
+    refuse("row_major", fmt::format("options.row_major = 1 is not supported: {} column-major", what));
 }
 // Refuses the codes that a GPU would write for matrices by rows.
 inline void refuse_codes_by_rows(const tilewright_options* options, int info_mode, const int* info) {
   if (is_by_rows(options) && info != nullptr && info_mode != TILEWRIGHT_INFO_NONE)
     throw Error(ErrorCode::unsupported, "row_major",
-                "options.row_major with info codes in device memory: they would name the wrong arguments");
+                "options.row_major = 1 is not supported with info codes in device memory: they would name "
+                "the wrong arguments");
 }
 // C = op(A) op(B) by rows is C^T = op(B)^T op(A)^T by columns.
 inline void swap_sides(CProduct& x, GemmProblem& layout) {
@@ -191,8 +205,8 @@ inline ProductCall to_call(int dtype, CProduct x, GemmProblem p, const tilewrigh
   p.m = x.m, p.n = x.n, p.k = x.k;
   p.lda = x.lda, p.ldb = x.ldb, p.ldc = x.ldc;
   const Scalars scalars = scalars_of(x.alpha, x.beta, options);
-  p.alpha = scalars.class_of_alpha(p.dtype), p.beta = scalars.class_of_beta(p.dtype);
-  return {p, {x.a, x.b, x.c, x.alpha, x.beta, scalars.alpha_varies, scalars.beta_varies}, names};
+  scalars.classify(p);
+  return {p, {x.a, x.b, x.c, x.alpha, x.beta, scalars.vary.alpha, scalars.vary.beta}, names};
 }
 
 inline void run_c_call(Context& context, ProductCall call, const tilewright_options* options, int info_mode,

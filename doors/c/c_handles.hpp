@@ -1,5 +1,5 @@
-// What the C handles hold, how arguments become C++ and how every function of the C interface ends, for the
-// files that implement it: no exception leaves them, and its message is kept for the calling thread.
+// The objects behind the C handles, the conversion of arguments, and the wrapper of every function of the C
+// interface: no exception leaves it, and its message is kept for the calling thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/fields.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/input/failure.hpp"
 #include "core/refuse.hpp"
@@ -26,7 +27,7 @@ namespace tilewright {
 // out.
 class LastErrors {
  public:
-  // Where there is no memory for the message, it is "out of memory".
+  // Keeps "out of memory" if there is no memory for the message.
   void set(const char* message) noexcept {
     std::lock_guard lock(mutex_);
     try {
@@ -59,8 +60,7 @@ class LastErrors {
 
 template <class E>
 E to_enum(const char* argument, int value, int last) {
-  if (value < 0 || value > last)
-    refuse(argument, fmt::format("{} = {} is none of 0 to {}", argument, value, last));
+  if (value < 0 || value > last) refuse(argument, unnamed_text<E>(argument, value));
   return static_cast<E>(value);
 }
 inline DType to_dtype(int value) { return to_enum<DType>("dtype", value, TILEWRIGHT_C128); }
@@ -74,7 +74,7 @@ inline std::vector<int> to_gpus(const int* gpus, int count) {
   return std::vector<int>(gpus, gpus + count);
 }
 
-// What every function of the interface runs in: no exception leaves it.
+// Runs the body of a function of the interface: no exception leaves it.
 template <class F>
 tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
   const KeepErrno before;

@@ -24,7 +24,8 @@ constexpr ArgumentNames level_names_by_rows = swapped(level_names);
 GemmProblem to_levels(int level_count, const std::int64_t* counts, const std::int64_t* strides_a,
                       const std::int64_t* strides_b, const std::int64_t* strides_c) {
   if (level_count < 1 || level_count > int(most_batch_levels))
-    refuse("level_count", fmt::format("level_count = {} is none of 1 to {}", level_count, most_batch_levels));
+    refuse("level_count",
+           fmt::format("level_count = {} is not between 1 and {}", level_count, most_batch_levels));
   for (const auto& [name, array] : {std::pair("counts", counts), std::pair("strides_a", strides_a),
                                     std::pair("strides_b", strides_b), std::pair("strides_c", strides_c)})
     if (array == nullptr) refuse(name, fmt::format("the array {} is null", name));
@@ -34,8 +35,9 @@ GemmProblem to_levels(int level_count, const std::int64_t* counts, const std::in
     levels[i] = {counts[i], strides_a[i], strides_b[i], strides_c[i]};
   }
   if (!checked_product(levels[0].count, levels[1].count, levels[2].count))
-    refuse("counts", fmt::format("counts[0] = {} times counts[1] = {} times counts[2] = {} is beyond 64 bits",
-                                 levels[0].count, levels[1].count, levels[2].count));
+    refuse("counts",
+           fmt::format("counts[0] = {} times counts[1] = {} times counts[2] = {} does not fit 64 bits",
+                       levels[0].count, levels[1].count, levels[2].count));
   GemmProblem p;
   p.layout = Layout::strided;
   set_batch_levels(p, levels);
@@ -52,7 +54,7 @@ std::vector<ChainPass<T>> to_passes(const tilewright_chain_pass* passes, std::in
     };
     name_entry("pass", i, [&] {
       if (x.plan == nullptr) refuse("plan", "plan is null");
-      const Scalars scalars{x.alpha, x.beta, x.plan->alpha_varies, x.plan->beta_varies};
+      const Scalars scalars{x.alpha, x.beta, x.plan->vary};
       all.push_back({&x.plan->plan, scalars.alpha_of<T, Location::host>(),
                      operand(static_cast<const T*>(x.a), x.scratch_a),
                      operand(static_cast<const T*>(x.b), x.scratch_b), scalars.beta_of<T, Location::host>(),

@@ -4,10 +4,9 @@
 
 #include "c_call.hpp"
 #include "core/input/checked.hpp"
-#include "gemm/device/stack_plan.hpp"
 #include "gemm/device/stacks.hpp"
 #include "gemm/sums/calls.hpp"
-#include "gemm/sums/faults.hpp"
+#include "gemm/sums/list.hpp"
 
 namespace tilewright {
 namespace {
@@ -18,7 +17,7 @@ tilewright_status reduce(tilewright_context* context, const char* function, int 
   return with_options(context, given, [&](Context& ctx, const tilewright_options* options) {
     refuse_values_per_problem(options, function);
     refuse_negative("batch_count", p.batch_count);
-    p.sums = Sums::batch_reduce;
+    p.sums = Accumulate::batch_reduce;
     if (p.layout == Layout::strided) p.stride_c = saturating_product(x.ldc, is_by_rows(options) ? x.m : x.n);
     const ProductCall call = to_call(dtype, x, p, options, names_of(options));
     run_batch_reduce(Access::impl(ctx), call.problem, call.operands, CallOptions(options), call.names);
@@ -48,7 +47,7 @@ Stack to_stack(const tilewright_stack& x, int dtype, const void* beta, const til
   static_assert(sizeof(StackOffsets) == sizeof(tilewright_stack_offsets) &&
                 sizeof(StackPointers<void>) == sizeof(tilewright_stack_pointers));
   GemmProblem p;
-  p.layout = Layout::pointer, p.sums = Sums::stack;
+  p.layout = Layout::pointer, p.sums = Accumulate::stack;
   p.batch_count = x.count;
   const ProductCall call =
       to_call(dtype, {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, beta, x.c, x.ldc}, p,
@@ -71,7 +70,7 @@ struct Stacks {
 };
 Stacks to_stacks(const tilewright_stack* stacks, std::int64_t stack_count, int dtype, const void* beta,
                  Location lists, const tilewright_options* options) {
-  if (lists == Location::device) refuse_by_rows(options, "lists in device memory name matrices");
+  if (lists == Location::device) refuse_by_rows(options, "matrices of lists in device memory are");
   Stacks all;
   for (std::int64_t s = 0; s < stack_count; ++s)
     name_entry("stack", s, [&] { all.stacks.push_back(to_stack(stacks[s], dtype, beta, options)); });

@@ -93,9 +93,7 @@ tilewright_status tilewright_lu_refine_plan_create(tilewright_context* context, 
                                                    const tilewright_lu_options* options,
                                                    tilewright_lu_plan** plan) {
   return create(context, dtype, plan, [&](Context& ctx, DType type) {
-    if (ldlu < std::max<std::int64_t>(1, n))
-      throw Error(ErrorCode::invalid_argument, "ldlu",
-                  fmt::format("ldlu = {} is less than max(1, {} rows)", ldlu, n));
+    if (ldlu < std::max<std::int64_t>(1, n)) refuse("ldlu", short_ld_text("ldlu", ldlu, n, "LU"));
     return plan_lu_refine(ctx, {type, n, n, ldlu, Location::device}, to_op(op), nrhs, {lda, ldb, ldx}, steps,
                           to_lu_options(options));
   });

@@ -20,8 +20,7 @@ class Sized {
   Sized(const char* name, const Options* given) : options_(given) {
     if (given != nullptr && given->struct_size != sizeof(Options)) take(name, *given);
   }
-  Sized(const Sized&) = delete;
-  Sized& operator=(const Sized&) = delete;
+  Sized& operator=(Sized&&) = delete;
 
   operator const Options*() const { return options_; }
   const Options* operator->() const { return options_; }
@@ -31,16 +30,18 @@ class Sized {
   [[gnu::noinline]] void take(const char* name, const Options& given) {
     const size_t size = given.struct_size;
     if (size < sizeof(size))
-      refuse("struct_size",
-             fmt::format("{}.struct_size = {}: it must be sizeof the struct, as its _INIT macro sets it",
-                         name, size));
+      refuse(
+          "struct_size",
+          fmt::format("{}.struct_size = {} is not the size of the struct: initialise it by its _INIT macro",
+                      name, size));
     const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
     if (size > sizeof(Options) &&
         std::any_of(bytes + sizeof(Options), bytes + size, [](unsigned char byte) { return byte != 0; }))
-      refuse("struct_size",
-             fmt::format("{}.struct_size = {}: this library knows the first {} bytes, and members behind "
-                         "them are set",
-                         name, size, sizeof(Options)));
+      refuse(
+          "struct_size",
+          fmt::format(
+              "{}.struct_size = {}: this library supports the first {} bytes, but members after them are set",
+              name, size, sizeof(Options)));
     std::memcpy(static_cast<void*>(&own_), bytes, std::min(size, sizeof(Options)));
     own_.struct_size = sizeof(Options);
     options_ = &own_;

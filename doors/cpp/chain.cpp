@@ -2,8 +2,7 @@
 // number.
 #include "tilewright/chain.hpp"
 
-#include <complex>
-
+#include "core/dispatch.hpp"
 #include "gemm/cpu_small/chain.hpp"
 
 namespace tilewright {
@@ -43,10 +42,7 @@ std::string explain_chain(std::int64_t count, std::span<const ChainPass<T>> pass
   template void run_chain(std::int64_t, std::span<const ChainPass<T>>, const ChainOptions&); \
   template std::string explain_chain(std::int64_t, std::span<const ChainPass<T>>, const ChainOptions&);
 
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

@@ -1,9 +1,9 @@
 // Conversions in device memory: views to launches.
 #include "tilewright/device_layout.hpp"
 
-#include <complex>
 #include <limits>
 
+#include "core/dispatch.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/layout/check.hpp"
 
@@ -131,10 +131,7 @@ void prepare_layout(Context& context, DType dtype, std::int64_t rows, std::int64
                                 StridedBatch<T, Location::device>, const GemmOptions&);   \
   template void deinterleave<T>(Context&, InterleavedBatch<const T, Location::device>,    \
                                 PointerBatch<T, Location::device>, const GemmOptions&);
-TILEWRIGHT_DEVICE_LAYOUT(float)
-TILEWRIGHT_DEVICE_LAYOUT(double)
-TILEWRIGHT_DEVICE_LAYOUT(std::complex<float>)
-TILEWRIGHT_DEVICE_LAYOUT(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_DEVICE_LAYOUT)
 #undef TILEWRIGHT_DEVICE_LAYOUT
 
 }  // namespace tilewright

@@ -2,13 +2,12 @@
 // checks and runs.
 #include "tilewright/gemm.hpp"
 
-#include <complex>
-
+#include "core/dispatch.hpp"
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "gemm/call.hpp"
+#include "gemm/cpu_small/calls.hpp"
 #include "gemm/cpu_small/groups.hpp"
-#include "gemm/cpu_small/single.hpp"
 #include "gemm/device/batches.hpp"
 
 namespace tilewright {
@@ -31,9 +30,10 @@ std::int64_t count_of(const StridedBatch<T, L>& x) {
   refuse_negative("outermost_count", x.outermost_count);
   const auto count = checked_product(x.count, x.outer_count, x.outermost_count);
   if (!count)
-    throw Error(ErrorCode::invalid_argument, "count",
-                fmt::format("count = {} times outer_count = {} times outermost_count = {} is beyond 64 bits",
-                            x.count, x.outer_count, x.outermost_count));
+    throw Error(
+        ErrorCode::invalid_argument, "count",
+        fmt::format("count = {} times outer_count = {} times outermost_count = {} does not fit 64 bits",
+                    x.count, x.outer_count, x.outermost_count));
   return *count;
 }
 
@@ -80,7 +80,8 @@ void describe_layout(GemmProblem& p, const InterleavedBatch<const T, L>& a,
 
 template <class T, Location L>
 Scalar class_of(const BatchScalar<T, L>& scalar) {
-  return scalar.values != nullptr ? Scalar::general : scalar_class(scalar.value);
+  if (scalar.values == nullptr) return scalar_class(scalar.value);
+  return L == Location::device ? Scalar::per_problem : Scalar::general;  // host kernels serve both
 }
 
 template <class T, Location L, class Input, class Output>
@@ -221,10 +222,7 @@ void gemm_variable(Context& context, const VariableBatch<T>& batch, const GemmOp
                              BatchInfo);                                                                    \
   template void gemm_variable(Context&, const VariableBatch<T>&, const GemmOptions&, BatchInfo);
 
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 #undef TILEWRIGHT_INSTANTIATE_AT
 

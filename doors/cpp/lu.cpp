@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <complex>
 
+#include "core/dispatch.hpp"
 #include "core/refuse.hpp"
 #include "lu/calls.hpp"
 
@@ -29,7 +29,7 @@ template <class Span>
 void check_pivots(const Span& pivots, std::int64_t needed) {
   if (std::int64_t(pivots.size()) < needed)
     refuse_argument("pivots",
-                    fmt::format("pivots has {} places, but there are {} pivots", pivots.size(), needed));
+                    fmt::format("pivots has {} elements, but there are {} pivots", pivots.size(), needed));
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ LuRefinement lu_refine(Context& context, Op op, MatrixView<const Same<T>> a, Mat
   check_rows("a", a, lu.rows), check_rows("b", b, lu.rows), check_rows("x", x, lu.rows);
   check_pivots(pivots, lu.rows);
   if (x.cols != b.cols)
-    refuse_argument("x", fmt::format("x and b differ in columns: {} and {}", x.cols, b.cols));
+    refuse_argument("x", fmt::format("the columns of x and b differ: {}, {}", x.cols, b.cols));
   return lu_refine(context, op, lu.rows, b.cols, a.data, a.ld, lu.data, lu.ld, pivots.data(), b.data, b.ld,
                    x.data, x.ld, options);
 }
@@ -76,10 +76,7 @@ LuRefinement lu_refine(Context& context, Op op, MatrixView<const Same<T>> a, Mat
   template LuRefinement lu_refine(Context&, Op, MatrixView<const T>, MatrixView<const T>,                 \
                                   std::span<const std::int64_t>, MatrixView<const T>, MatrixView<T>,      \
                                   const LuOptions&);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

@@ -1,9 +1,9 @@
 // GemmPlan::run for the four element types: the short way from operands to the kernel, on which hot loops
 // live, and the full way for everything else.
-#include <complex>
+#include "gemm/plan.hpp"
 
+#include "core/dispatch.hpp"
 #include "core/refuse.hpp"
-#include "gemm/execute.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
@@ -60,10 +60,7 @@ void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const
   template void GemmPlan::run(BatchScalar<Same<T>>, const T* const*, const T* const*, BatchScalar<Same<T>>, \
                               T* const*, CUstream_st*) const;
 
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

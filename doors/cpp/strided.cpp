@@ -1,13 +1,13 @@
 // Products of views with any strides for the four element types. A single product on the host whose matrices
 // lie by columns or by rows takes the fast path of gemm.cpp; everything else is described by a Product.
-#include <complex>
 #include <memory>
 
 #include "core/access.hpp"
+#include "core/dispatch.hpp"
 #include "core/product/product.hpp"
 #include "core/refuse.hpp"
 #include "gemm/call.hpp"
-#include "gemm/cpu_small/single.hpp"
+#include "gemm/cpu_small/calls.hpp"
 #include "gemm/sums/calls.hpp"
 #include "tilewright/gemm.hpp"
 
@@ -71,8 +71,8 @@ template <class T>
   const std::string lies = fmt::format("{} has the extents {} and the strides {}", name,
                                        list_text(x.extents, x.rank), list_text(x.strides, x.rank));
   if (lies_well(x))
-    refuse_argument(name, fmt::format("{}, but op_{} = {} conjugates without transposing as c lies, which no "
-                                      "kernel does: store it in the order of c",
+    refuse_argument(name, fmt::format("{}, but with op_{} = {} it would be conjugated without being "
+                                      "transposed, which no kernel does: store it in the order of c",
                                       lies, name, to_string(op)));
   refuse_argument(
       name, fmt::format("{}: the stride of rows or of columns must be 1, the other one at least the extent "
@@ -83,15 +83,13 @@ template <class T>
 template <class T>
 [[noreturn]] void refuse_result(const Array<T>& c) {
   refuse_argument(
-      "c", fmt::format("c has the extents {} and the strides {}: the stride of rows or of columns must be 1, "
-                       "and no two elements may lie on each other",
+      "c", fmt::format("c has the extents {} and the strides {}: the stride of rows or of "
+                       "columns must be 1, none of the batch negative, and no two elements may overlap",
                        list_text(c.extents, c.rank), list_text(c.strides, c.rank)));
 }
 
 void check_op(const char* name, Op op) {
-  if (op > Op::conj_trans)
-    refuse_argument(
-        name, fmt::format("{} = {} is none of n (0), t (1), c (2)", name, int(static_cast<signed char>(op))));
+  if (op > Op::conj_trans) refuse_argument(name, unnamed_text<Op>(name, int(static_cast<signed char>(op))));
 }
 
 template <class T>
@@ -212,7 +210,7 @@ template <class T>
 [[gnu::noinline]] void sum_by_addresses(Context& context, const Terms<T>& terms, const GemmOptions& options) {
   if (terms.location == Location::device)
     throw Error(ErrorCode::unsupported, "a",
-                "batches of several levels that cannot be joined are summed in host memory only");
+                "batch-reduce over several levels that cannot be joined is supported in host memory only");
   const auto product = std::make_unique<const Product>(product_of(terms, true));
   const Product::Addresses at = product->addresses();
   Operands o{at.a.data(), at.b.data(), product->c().data, &terms.alpha, &terms.beta};
@@ -225,10 +223,9 @@ inline namespace v0_2 {
 namespace detail {
 
 void refuse_columns(const char* name, std::int64_t row_stride, std::int64_t col_stride) {
-  refuse_argument(
-      name, fmt::format("{} has the strides ({}, {}): the elements of a column must be neighbours, and its "
-                        "columns must not overlap",
-                        name, row_stride, col_stride));
+  refuse_argument(name, fmt::format("{} has the strides ({}, {}): the elements of a column must be adjacent, "
+                                    "and columns must not overlap",
+                                    name, row_stride, col_stride));
 }
 
 void refuse_other_problem(const GemmProblem& given, const GemmProblem& planned) {
@@ -241,12 +238,10 @@ ProductOfViews describe(Location location, Op op_a, Op op_b, Same<T> alpha, cons
                         const Array<const T>& b, Same<T> beta, const Array<T>& c) {
   const Described x = describe_terms(Terms<T>{location, op_a, op_b, alpha, a, b, beta, c}, false);
   if (x.takes_several_calls)
-    throw Error(
-        ErrorCode::unsupported, "c",
-        fmt::format(
-            "the batch of c, with extents {}, has more than three levels that cannot be joined: it takes "
-            "several calls and has no plan",
-            list_text(c.extents, c.rank)));
+    throw Error(ErrorCode::unsupported, "c",
+                fmt::format("the batch of c, with extents {}, has more than three levels that cannot be "
+                            "joined: it needs several calls and cannot be planned",
+                            list_text(c.extents, c.rank)));
   return x.product;
 }
 
@@ -280,10 +275,7 @@ void multiply_and_sum(Context& context, Location location, Op op_a, Op op_b, Sam
                          Same<T>, const Array<T>&, const GemmOptions&);                                     \
   template void multiply_and_sum(Context&, Location, Op, Op, Same<T>, const Array<const T>&,                \
                                  const Array<const T>&, Same<T>, const Array<T>&, const GemmOptions&);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace detail

@@ -1,13 +1,12 @@
 // gemm_batch_reduce and gemm_stack for the four element types: views become problems and lists, which gemm/
 // checks and runs.
-#include <complex>
 
+#include "core/dispatch.hpp"
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "gemm/cpu_small/groups.hpp"
-#include "gemm/device/stack_plan.hpp"
 #include "gemm/device/stacks.hpp"
-#include "gemm/execute.hpp"
+#include "gemm/plan.hpp"
 #include "gemm/sums/calls.hpp"
 
 namespace tilewright {
@@ -28,7 +27,7 @@ GemmProblem reduce_problem(Op op_a, Op op_b, const T& alpha, const Batch& a, con
     p.layout = Layout::strided;
     p.stride_a = a.stride, p.stride_b = b.stride, p.stride_c = saturating_product(c.ld, c.cols);
   }
-  p.sums = Sums::batch_reduce;
+  p.sums = Accumulate::batch_reduce;
   p.batch_count = a.count;
   p.alpha = scalar_class(alpha);
   p.beta = scalar_class(beta);
@@ -48,7 +47,7 @@ void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, 
         throw Error(
             ErrorCode::invalid_argument, "outer_count",
             fmt::format(
-                "{} has outer_count = {} and outermost_count = {}, but what is summed up has one level", name,
+                "{} has outer_count = {} and outermost_count = {}, but sums of products have one level", name,
                 x.outer_count, x.outermost_count));
     };
     one_level("a", a), one_level("b", b);
@@ -66,20 +65,20 @@ SumList list_of(const GemmStack<T, L>& stack, const T& beta) {
   SumList list;
   GemmProblem& p = list.problem;
   p.dtype = dtype_of<T>;
-  p.op_a = stack.op_a, p.op_b = stack.op_b;
-  p.m = stack.m, p.n = stack.n, p.k = stack.k;
-  p.lda = stack.lda, p.ldb = stack.ldb, p.ldc = stack.ldc;
+  p.op_a = stack.op_a(), p.op_b = stack.op_b();
+  p.m = stack.m(), p.n = stack.n(), p.k = stack.k();
+  p.lda = stack.lda(), p.ldb = stack.ldb(), p.ldc = stack.ldc();
   p.layout = Layout::pointer;
-  p.sums = Sums::stack;
-  p.batch_count = stack.count;
-  p.alpha = scalar_class(stack.alpha);
+  p.sums = Accumulate::stack;
+  p.batch_count = stack.count();
+  p.alpha = scalar_class(stack.alpha());
   p.beta = scalar_class(beta);
-  list.alpha = &stack.alpha;
-  list.a = stack.a, list.b = stack.b, list.c = stack.c;
-  list.offsets = stack.offsets;
+  list.alpha = &stack.alpha();
+  list.a = stack.a(), list.b = stack.b(), list.c = stack.c();
+  list.offsets = stack.offsets();
   // The same for all types: three addresses.
   static_assert(sizeof(StackPointers<T>) == sizeof(StackPointers<void>));
-  list.pointers = reinterpret_cast<const StackPointers<void>*>(stack.pointers);
+  list.pointers = reinterpret_cast<const StackPointers<void>*>(stack.pointers());
   return list;
 }
 
@@ -139,7 +138,7 @@ void gemm_stack(Context& context, std::span<const GemmStack<T, L>> stacks, Same<
 template <class T>
 StackPlan plan_stacks(Context& context, std::span<const GemmStack<T, Location::device>> stacks,
                       Location lists, const GemmOptions& options) {
-  // Of beta the plan knows only at its runs.
+  // The plan learns beta only when it runs.
   return Access::make<StackPlan>(
       make_stack_plan(Access::impl(context), lists_of(stacks, T(2)), lists, options));
 }
@@ -171,10 +170,7 @@ std::string StackPlan::explain() const { return impl_->explanation; }
                                  const GemmOptions&);                                                       \
   template void StackPlan::run<T>(Same<T>, CUstream_st*) const;
 
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 #undef TILEWRIGHT_INSTANTIATE_AT
 

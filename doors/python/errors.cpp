@@ -29,10 +29,8 @@ PyObject* class_of(ErrorCode code) {
 struct Renamed {
   const char *library, *package;
 };
-constexpr Renamed renamed[] = {{"objective_weight", "objective"},
-                               {"tune_on_miss.budget_s", "tune_budget_s"},
-                               {"to.stride", "the stride of out"},
-                               {"stride_c", "the stride of out"}};
+constexpr Renamed renamed[] = {
+    {"objective_weight", "objective"}, {"to.stride", "the stride of out"}, {"stride_c", "the stride of out"}};
 
 std::string sentence(const Error& error) {
   std::string text = error.what();
@@ -72,7 +70,7 @@ void set_python_error() {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::system_error& error) {
-    set_error(PyExc_OSError, "the system refused a request: " + error.code().message());
+    set_error(PyExc_OSError, "system error: " + error.code().message());
   } catch (const std::exception& error) {
     set_error(PyExc_RuntimeError, std::string("internal error: ") + error.what());
   }

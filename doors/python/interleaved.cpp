@@ -33,9 +33,9 @@ void check_room(const char* name, const View& x, const Size& size) {
   const std::int64_t needed =
       interleaved_elements(size.cols, size.rows, ld_of(size.cols), size.block, size.count);
   if (x.ndim != 1 || !x.regular || (x.shape[0] > 1 && x.strides[0] != 1) || x.shape[0] < needed)
-    throw Error(
-        ErrorCode::invalid_argument, name,
-        std::string(name) + " is no vector of the " + std::to_string(needed) + " elements that are needed");
+    throw Error(ErrorCode::invalid_argument, name,
+                std::string(name) + " is not a vector of the " + std::to_string(needed) +
+                    " elements that are needed");
 }
 
 // Returns a view of `x`, (count, rows, cols) by rows, packed or with a stride between matrices.
@@ -60,7 +60,7 @@ void convert(Library& library, const View& matrices, const View& blocks, std::in
   check_room("data", blocks, size);
   if (!matrices.regular || matrices.dtype != blocks.dtype)
     throw Error(ErrorCode::invalid_argument, "matrices",
-                "matrices and blocks are not of one type, or split elements");
+                "matrices and blocks differ in their element types, or strides split elements");
   const GemmOptions options = place(blocks, threads, stream);
   const bool host = blocks.location == Location::host;
   const Unlocked unlocked(true);
@@ -88,7 +88,7 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
   check_room("b", b, {k, n, block, count});
   check_room("out", c, {m, n, block, count});
   if (a.dtype != c.dtype || b.dtype != c.dtype)
-    throw Error(ErrorCode::invalid_argument, "dtype", "a, b and c are not of one type");
+    throw Error(ErrorCode::invalid_argument, "dtype", "the element types of a, b and c differ");
   GemmOptions options = given != nullptr ? *given : default_options();
   options.queue.device = c.device, options.queue.stream = reinterpret_cast<CUstream_st*>(stream);
   const Unlocked unlocked(true);

@@ -71,7 +71,7 @@ void bind_learning(nb::module_& module, Library& library) {
         return explain_text(library, problem, options, device);
       },
       nb::arg("problem"), nb::arg("options") = nb::none(), nb::arg("device") = 0,
-      "What would run the problem and why, as text.");
+      "Explains what would run the problem and why, as text.");
   module.def(
       "prepare",
       [&library](const std::vector<std::string>& problems, const GemmOptions* options, int device) {
@@ -109,7 +109,7 @@ void bind_learning(nb::module_& module, Library& library) {
              [&library](const std::shared_ptr<Record>& record) { library.recorder().end(record); });
   module.def(
       "clear_plan_cache", [&library] { library.context().clear_plan_cache(); },
-      "After wisdom has changed: plans are made anew.");
+      "Drops all plans, so that calls make new ones; for use after a change of wisdom.");
   module.def("cpu", [&library] { return library.context().cpu(); });
   module.def("wisdom_file", [&library] { return library.context().wisdom(); });
   module.def("gpu_count", [&library] { return library.context().gpu_count(); });

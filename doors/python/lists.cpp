@@ -19,7 +19,7 @@ namespace nb = nanobind;
 namespace tilewright::python {
 namespace {
 
-struct Entry {
+struct ListEntry {
   Product product;
   Product::Addresses addresses;
   GemmProblem problem;
@@ -31,19 +31,19 @@ void check_entry(const View& a, const View& b, const View& c, const View& first,
                 std::int64_t(index));
   };
   if (a.dtype != first.dtype || b.dtype != first.dtype || c.dtype != first.dtype)
-    wrong("dtype", "its arrays are not of the type of the first");
+    wrong("dtype", "its element type differs from that of the first");
   for (const View* x : {&a, &b, &c}) {
-    if (x->location != Location::host) wrong("device", "it does not lie in host memory");
+    if (x->location != Location::host) wrong("device", "it is not in host memory");
     if (x->ndim < 2) wrong("shape", "its arrays need at least two dimensions each");
   }
   if (c.read_only) wrong("out", "its out is read-only");
 }
 
 template <class T>
-void run_entries(Context& context, const std::vector<Entry>& entries, const Factors& factors,
+void run_entries(Context& context, const std::vector<ListEntry>& entries, const Factors& factors,
                  const GemmOptions& options) {
   std::vector<GemmGroup<T>> groups;
-  for (const Entry& entry : entries) {
+  for (const ListEntry& entry : entries) {
     const GemmProblem& p = entry.problem;
     GemmGroup<T> group;
     group.op_a = p.op_a, group.op_b = p.op_b;
@@ -59,10 +59,10 @@ void run_entries(Context& context, const std::vector<Entry>& entries, const Fact
 }
 
 // Records each entry as a batch of matrices by addresses, with its share of the time by operations.
-void record_entries(Recorder& recorder, const std::vector<Entry>& entries, double seconds) {
+void record_entries(Recorder& recorder, const std::vector<ListEntry>& entries, double seconds) {
   double all = 0;
-  for (const Entry& entry : entries) all += flops(entry.problem);
-  for (const Entry& entry : entries) {
+  for (const ListEntry& entry : entries) all += flops(entry.problem);
+  for (const ListEntry& entry : entries) {
     GemmProblem p = entry.problem;
     if (p.layout != Layout::single) {
       p.layout = Layout::pointer, p.outer_count = p.outermost_count = 1;
@@ -82,7 +82,7 @@ std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list
                               std::complex<double> alpha, std::complex<double> beta, bool conj_a, bool conj_b,
                               const GemmOptions* options) {
   const Factors factors{alpha, beta, conj_a, conj_b};
-  std::vector<Entry> entries;
+  std::vector<ListEntry> entries;
   std::vector<unsigned> copies;
   View first;
   bool copying = false;

@@ -30,8 +30,7 @@ class Unlocked {
   ~Unlocked() {
     if (state_ != nullptr) or_wait([this] { PyEval_RestoreThread(state_); });
   }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
+  Unlocked& operator=(Unlocked&&) = delete;
 
  private:
   PyThreadState* state_;
@@ -42,8 +41,7 @@ class Locked {
  public:
   Locked() : state_(or_wait([] { return PyGILState_Ensure(); })) {}
   ~Locked() { PyGILState_Release(state_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
+  Locked& operator=(Locked&&) = delete;
 
  private:
   PyGILState_STATE state_;

@@ -24,7 +24,7 @@ Columns columns_of(const char* name, nb::handle object) {
   const View x = view_of(name, object);
   const bool empty = x.ndim == 2 && (x.shape[0] == 0 || x.shape[1] == 0);  // strides then have no meaning
   if (x.ndim != 2 || !x.regular || (!empty && x.shape[0] > 1 && x.strides[0] != 1))
-    throw Error(ErrorCode::invalid_argument, name, std::string(name) + " is no matrix by columns");
+    throw Error(ErrorCode::invalid_argument, name, std::string(name) + " is not a column-major matrix");
   const std::int64_t least = std::max<std::int64_t>(x.shape[0], 1);
   return {x, x.shape[0], x.shape[1], !empty && x.shape[1] > 1 ? x.strides[1] : least};
 }
@@ -38,7 +38,7 @@ Op parse_op(const std::string& op) {
   if (op == "n") return Op::none;
   if (op == "t") return Op::trans;
   if (op == "c") return Op::conj_trans;
-  throw Error(ErrorCode::invalid_argument, "op", "op = '" + op + "' is none of n, t, c");
+  throw Error(ErrorCode::invalid_argument, "op", "op = '" + op + "' is not one of n, t, c");
 }
 
 LuOptions options_of(const std::string& target, int threads, const std::string& candidate, std::int64_t nb,

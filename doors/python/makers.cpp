@@ -96,8 +96,7 @@ class Reference {
  public:
   explicit Reference(PyObject* object) : object_(object) {}
   ~Reference() { Py_XDECREF(object_); }
-  Reference(const Reference&) = delete;
-  Reference& operator=(const Reference&) = delete;
+  Reference& operator=(Reference&&) = delete;
   PyObject* get() const { return object_; }
 
  private:

@@ -40,16 +40,15 @@ void check_address(const char* name, const View& x) {
   if (x.data != nullptr) return;
   for (int i = 0; i < x.ndim; ++i)
     if (x.shape[i] == 0) return;
-  throw Error(ErrorCode::invalid_argument, name,
-              std::string(name) + " has elements, and says that they lie at the address 0");
+  throw Error(ErrorCode::invalid_argument, name, std::string(name) + " has elements at the address 0");
 }
 
 void check_together(const View& a, const View& b, const View& c) {
   if (a.dtype != c.dtype || b.dtype != c.dtype)
-    throw Error(ErrorCode::invalid_argument, "dtype", "a, b and out are not of one type");
+    throw Error(ErrorCode::invalid_argument, "dtype", "the element types of a, b and out differ");
   const auto elsewhere = [&](const View& x) { return x.location != c.location || x.device != c.device; };
   if (elsewhere(a) || elsewhere(b))
-    throw Error(ErrorCode::invalid_argument, "device", "a, b and out do not lie in the memory of one device");
+    throw Error(ErrorCode::invalid_argument, "device", "a, b and out are not in the memory of one device");
   if (a.ndim < 2 || b.ndim < 2 || c.ndim < 2)
     throw Error(ErrorCode::invalid_argument, "shape", "a, b and out need at least two dimensions each");
   if (c.read_only) throw Error(ErrorCode::invalid_argument, "out", "out is read-only");

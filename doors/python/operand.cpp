@@ -42,7 +42,7 @@ nb::tuple see_dlpack(nb::handle object) {
   const int place = seen->device_type();
   if (place != nb::device::cuda::value && place != nb::device::cuda_managed::value)
     throw Error(ErrorCode::invalid_argument, "array",
-                "its capsule lies on a device of type " + std::to_string(place) +
+                "its capsule is on a device of type " + std::to_string(place) +
                     ", and __dlpack_device__ said that it is a GPU");
   const auto type = seen->dtype();
   const bool is_float = type.code == std::uint8_t(nb::dlpack::dtype_code::Float);
@@ -102,7 +102,7 @@ DType parse_dtype(const std::string& name) {
   if (name == "c64" || name == "complex64") return DType::c64;
   if (name == "c128" || name == "complex128") return DType::c128;
   throw Error(ErrorCode::invalid_argument, "dtype",
-              "dtype = " + name + " is none of float32, float64, complex64, complex128");
+              "dtype = " + name + " is not one of float32, float64, complex64, complex128");
 }
 
 View view_of(const char* name, nb::handle object) {
@@ -111,7 +111,7 @@ View view_of(const char* name, nb::handle object) {
     if (!read_array(object.ptr(), view))
       throw Error(
           ErrorCode::invalid_argument, name,
-          std::string(name) + " has elements that are none of float32, float64, complex64, complex128");
+          std::string(name) + " has elements that are not one of float32, float64, complex64, complex128");
     return view;
   }
   Operand* operand = nullptr;

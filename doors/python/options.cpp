@@ -5,7 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -26,7 +29,13 @@ Value parse(const char* argument, const std::string& text, const Named<Value> (&
     names += (names.empty() ? "" : ", ") + std::string(one.name);
   }
   throw Error(ErrorCode::invalid_argument, argument,
-              std::string(argument) + " = '" + text + "' is none of " + names);
+              std::string(argument) + " = '" + text + "' is not one of " + names);
+}
+
+[[noreturn]] void refuse_objective(const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, "objective",
+              "objective = '" + text +
+                  "' is not one of time, energy, edp, alpha=0.7 (from 0 to 1), energy_within=5%");
 }
 
 // Returns the number behind "alpha=" or "energy_within="; "5%" is 0.05.
@@ -37,9 +46,7 @@ double parse_weight(const std::string& text, std::size_t begin) {
     value /= 100;
     ++end;
   }
-  if (end == text.c_str() + begin || *end != '\0')
-    throw Error(ErrorCode::invalid_argument, "objective",
-                "objective = '" + text + "' does not end in a number, such as alpha=0.7 or energy_within=5%");
+  if (end == text.c_str() + begin || *end != '\0') refuse_objective(text);
   return value;
 }
 
@@ -47,7 +54,7 @@ void make_options(GemmOptions* to, const std::string& target, const std::string&
                   bool checked, const std::string& residency, const std::string& candidate,
                   const std::string& config, const std::vector<int>& gpus, std::int64_t gpu_memory_bytes,
                   const std::string& split, std::optional<double> cpu_share,
-                  const std::string& on_device_failure, double tune_budget_s) {
+                  const std::string& on_device_failure, double tune_on_miss_s) {
   GemmOptions options;
   options.target = parse_target(target);
   parse_objective(objective, options);
@@ -65,16 +72,16 @@ void make_options(GemmOptions* to, const std::string& target, const std::string&
   options.config = config;
   options.gpus = gpus;
   options.gpu_memory_bytes = gpu_memory_bytes;
-  options.split = parse<SplitWay>("split", split,
-                                  {{"model", SplitWay::model},
-                                   {"guided", SplitWay::guided},
-                                   {"exhaustive", SplitWay::exhaustive},
-                                   {"fixed", SplitWay::fixed}});
+  options.split = parse<SplitRule>("split", split,
+                                   {{"model", SplitRule::model},
+                                    {"guided", SplitRule::guided},
+                                    {"exhaustive", SplitRule::exhaustive},
+                                    {"fixed", SplitRule::fixed}});
   options.cpu_share = cpu_share;
   options.on_device_failure =
       parse<OnDeviceFailure>("on_device_failure", on_device_failure,
                              {{"error", OnDeviceFailure::error}, {"redo", OnDeviceFailure::redo}});
-  options.tune_on_miss.budget_s = tune_budget_s;
+  options.tune_on_miss_s = tune_on_miss_s;
   new (to) GemmOptions(std::move(options));
 }
 
@@ -88,12 +95,17 @@ Target parse_target(const std::string& text) {
 
 void parse_objective(const std::string& text, GemmOptions& to) {
   const std::size_t equals = text.find('=');
-  to.objective = parse<Objective>("objective", text.substr(0, equals),
-                                  {{"time", Objective::time},
-                                   {"energy", Objective::energy},
-                                   {"edp", Objective::edp},
-                                   {"alpha", Objective::alpha},
-                                   {"energy_within", Objective::energy_within}});
+  const std::string name = text.substr(0, equals);
+  constexpr std::pair<const char*, Objective> known[] = {{"time", Objective::time},
+                                                         {"energy", Objective::energy},
+                                                         {"edp", Objective::edp},
+                                                         {"alpha", Objective::alpha},
+                                                         {"energy_within", Objective::energy_within}};
+  const auto* const found =
+      std::find_if(std::begin(known), std::end(known), [&](const auto& one) { return name == one.first; });
+  if (found == std::end(known) || (found->second == Objective::alpha && equals == std::string::npos))
+    refuse_objective(text);
+  to.objective = found->second;
   if (equals != std::string::npos) to.objective_weight = parse_weight(text, equals + 1);
 }
 
@@ -104,7 +116,7 @@ void bind_options(nb::module_& module) {
            nb::arg("residency") = "auto", nb::arg("candidate") = "", nb::arg("config") = "",
            nb::arg("gpus") = std::vector<int>(), nb::arg("gpu_memory_bytes") = 0, nb::arg("split") = "model",
            nb::arg("cpu_share") = nb::none(), nb::arg("on_device_failure") = "error",
-           nb::arg("tune_budget_s") = 0.0);
+           nb::arg("tune_on_miss_s") = 0.0);
 }
 
 }  // namespace tilewright::python

@@ -27,7 +27,7 @@ void bind_overlap(nb::module_& module) {
         const Footprint footprint = footprint_of("out", array);
         return repeats(footprint.dimensions(), footprint.item);
       },
-      nb::arg("array"), "Whether elements of an array lie on each other.");
+      nb::arg("array"), "Returns True if elements of an array overlap.");
 }
 
 }  // namespace tilewright::python

@@ -31,7 +31,7 @@ Blocks blocks_of(const char* name, nb::handle array, std::uint64_t indices) {
                     " dimensions; blocks have three: (count, rows, columns)");
   if (view.location != Location::host)
     throw Error(ErrorCode::unsupported, name,
-                std::string(name) + " lies on a GPU, and stacks are multiplied in host memory");
+                std::string(name) + " is on a GPU, but stacks need arrays in host memory");
   Blocks blocks{view, view, reinterpret_cast<const std::int64_t*>(indices)};
   blocks.first.ndim = 2;
   for (int i = 0; i < 2; ++i)
@@ -51,16 +51,10 @@ std::vector<StackOffsets> offsets_of(const Blocks& left, const Blocks& right, co
 template <class T>
 GemmStack<T> stack_of(const GemmProblem& p, const Blocks& left, const Blocks& right, const Blocks& out,
                       const std::vector<StackOffsets>& offsets, std::complex<double> alpha) {
-  GemmStack<T> stack;
-  stack.op_a = p.op_a, stack.op_b = p.op_b;
-  stack.m = p.m, stack.n = p.n, stack.k = p.k;
-  stack.alpha = scalar<T>(alpha);
-  stack.a = reinterpret_cast<const T*>(left.first.data), stack.lda = p.lda;
-  stack.b = reinterpret_cast<const T*>(right.first.data), stack.ldb = p.ldb;
-  stack.c = reinterpret_cast<T*>(out.first.data), stack.ldc = p.ldc;
-  stack.offsets = offsets.data();
-  stack.count = std::int64_t(offsets.size());
-  return stack;
+  const MatrixView<const T> a{reinterpret_cast<const T*>(left.first.data), p.a_rows(), p.a_cols(), p.lda};
+  const MatrixView<const T> b{reinterpret_cast<const T*>(right.first.data), p.b_rows(), p.b_cols(), p.ldb};
+  const MatrixView<T> c{reinterpret_cast<T*>(out.first.data), p.m, p.n, p.ldc};
+  return {p.op_a, p.op_b, scalar<T>(alpha), a, b, c, std::span<const StackOffsets>(offsets)};
 }
 
 GemmProblem stack_problem(const Product& block, const std::vector<StackOffsets>& offsets) {
@@ -69,7 +63,7 @@ GemmProblem stack_problem(const Product& block, const std::vector<StackOffsets>&
   std::sort(results.begin(), results.end());
   const auto distinct = std::unique(results.begin(), results.end()) - results.begin();
   GemmProblem p = block.problem();
-  p.layout = Layout::pointer, p.sums = Sums::stack;
+  p.layout = Layout::pointer, p.sums = Accumulate::stack;
   p.batch_count = std::ssize(offsets);
   p.run = std::max<std::int64_t>(p.batch_count / std::max<std::int64_t>(distinct, 1), 1);
   return p;

@@ -1,7 +1,7 @@
 // An array as products see it, under the package's name.
 #pragma once
 
-#include "core/product/array_view.hpp"
+#include "core/product/overlap.hpp"
 
 namespace tilewright::python {
 

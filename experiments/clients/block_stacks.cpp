@@ -68,13 +68,13 @@ class Blocks {
   }
 
   GemmStack<double> stack_of(const Stack& s) {
-    GemmStack<double> stack;
-    stack.m = s.m, stack.n = s.n, stack.k = s.k;
-    stack.lda = s.m, stack.ldb = s.k, stack.ldc = s.m;
-    stack.a = a_.data(), stack.b = b_.data(), stack.c = c_.data();
-    stack.offsets = s.products.data();
-    stack.count = std::int64_t(s.products.size());
-    return stack;
+    return {Op::none,
+            Op::none,
+            1.0,
+            {a_.data(), s.m, s.k, s.m},
+            {b_.data(), s.k, s.n, s.k},
+            {c_.data(), s.m, s.n, s.m},
+            std::span<const StackOffsets>(s.products)};
   }
 
   // Multiplies runs first ... last - 1.

@@ -126,12 +126,12 @@ class Ours {
   void calls() {
     const double *d = mesh_.d.data(), *dt = mesh_.dt.data();
     double *s = mesh_.t1.data(), *t = mesh_.t2.data();
-    call({d, N, N, N, 0, elements}, rows<const double>(mesh_.u.data()), rows(s));
+    call({{d, N, N, N}, 0, elements}, rows<const double>(mesh_.u.data()), rows(s));
     call(slices<const double>(s), matrices(dt), slices(t));
-    call(columns<const double>(t), {dt, N, N, N, 0, elements}, columns(s));
-    call(columns<const double>(s), {d, N, N, N, 0, elements}, columns(t));
+    call(columns<const double>(t), {{dt, N, N, N}, 0, elements}, columns(s));
+    call(columns<const double>(s), {{d, N, N, N}, 0, elements}, columns(t));
     call(slices<const double>(t), matrices(d), slices(s));
-    call({dt, N, N, N, 0, elements}, rows<const double>(s), rows(mesh_.v.data()));
+    call({{dt, N, N, N}, 0, elements}, rows<const double>(s), rows(mesh_.v.data()));
   }
 
   void plans() {

@@ -8,13 +8,15 @@
 #include <mutex>
 #include <utility>
 
+#include "core/dispatch.hpp"
 #include "core/refuse.hpp"
 #include "device/gpu/copies.hpp"
+#include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "local_columns.hpp"
 #include "lu/candidates.hpp"
 #include "lu/device/engine.hpp"
-#include "lu/device/machines.hpp"
+#include "lu/device/tools.hpp"
 #include "lu/updates.hpp"
 #include "lu/validate.hpp"
 #include "tilewright/multinode.hpp"
@@ -216,7 +218,7 @@ class CyclicLu {
     gpu_.read(&info, info_.as<void>(), sizeof info);
     if (info == lu_panel_waited_in_vain)
       throw Error(ErrorCode::device_lost, "gpu",
-                  fmt::format("blocks of a panel waited in vain for one another on {}", gpu_.limits().name));
+                  fmt::format("blocks of a panel waited too long for one another on {}", gpu_.limits().name));
     return info;
   }
 
@@ -244,7 +246,7 @@ Member member_of(Context& context, const LuShape& shape, std::int64_t own_column
   Member member;
   HybridNode& hybrid = *Access::impl(context).hybrid;
   if (std::string why_none; hybrid.gpus(&why_none).empty()) {
-    member.reason = "there is no GPU: " + why_none;
+    member.reason = "no GPU: " + why_none;
     return member;
   }
   const LuProblem part{shape.dtype, shape.m, std::max<std::int64_t>(1, own_columns), shape.m};
@@ -259,16 +261,17 @@ Member member_of(Context& context, const LuShape& shape, std::int64_t own_column
   const std::int64_t needed =
       device_bytes(shape, own_columns) + engine.workspace_bytes() + std::min(shape.m, shape.n) * 8;
   if (needed > allowed)
-    member.reason = fmt::format("its columns take {} MiB of a GPU that has {}", needed >> 20, allowed >> 20);
+    member.reason = fmt::format("its columns need {} MiB of a GPU that has {}", needed >> 20, allowed >> 20);
   return member;
 }
 
 void validate(const LuTeam& team, std::int64_t nb) {
-  if (nb < 1) refuse_argument("nb", fmt::format("nb = {} is not at least 1", nb));
+  if (nb < 1) refuse_argument("nb", fmt::format("nb = {} must be at least 1", nb));
   if (team.members < 1)
-    refuse_argument("team.members", fmt::format("team.members = {} is not at least 1", team.members));
+    refuse_argument("team.members", fmt::format("team.members = {} must be at least 1", team.members));
   if (team.own < 0 || team.own >= team.members)
-    refuse_argument("team.own", fmt::format("team.own = {} is none of {} members", team.own, team.members));
+    refuse_argument("team.own",
+                    fmt::format("team.own = {} is not one of the {} members", team.own, team.members));
   if (team.members > 1 && !team.broadcast) refuse_argument("team.broadcast", "team.broadcast is empty");
 }
 
@@ -279,7 +282,7 @@ std::string why_not_cyclic(Context& context, DType dtype, std::int64_t m, std::i
   validate(team, nb), validate(options);
   validate(LuProblem{dtype, m, n, std::max<std::int64_t>(1, m)});
   if (m == 0 || n == 0) return "";
-  if (nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", nb, LuEngine::most_nb);
+  if (nb > LuEngine::most_nb) return fmt::format("nb = {} must be at most {}", nb, LuEngine::most_nb);
   try {
     return member_of(context, shape_of(dtype, m, n, nb), local_columns(n, nb, team.own, team.members),
                      options)
@@ -297,7 +300,7 @@ LuReport lu_factor_cyclic(Context& context, std::int64_t m, std::int64_t n, std:
   validate(team, nb), validate(options);
   const std::int64_t own_columns =
       m > 0 && n > 0 ? local_columns(n, nb, team.own, team.members) : std::int64_t(0);
-  validate_size("m", m), validate_size("n", n);
+  refuse_negative("m", m), refuse_negative("n", n);
   validate(LuMatrix{"a", a, m, own_columns, "lda", lda, dtype_of<T>});
   LuReport report;
   if (m == 0 || n == 0) return report;
@@ -316,10 +319,7 @@ LuReport lu_factor_cyclic(Context& context, std::int64_t m, std::int64_t n, std:
 #define TILEWRIGHT_INSTANTIATE(T)                                                                          \
   template LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, \
                                      std::int64_t*, const LuTeam&, const LuOptions&);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

@@ -4,12 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
+#include "core/fields.hpp"
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "local_columns.hpp"
 
 namespace tilewright {
+
+template <>
+struct EnumNames<RankOrder> {
+  static constexpr std::array value{std::pair{RankOrder::column_major, "column_major"},
+                                    std::pair{RankOrder::row_major, "row_major"}};
+};
+
 namespace {
 
 // Names the field as "a.block_rows", with its value.
@@ -27,13 +37,14 @@ void check_source(const DistributedOperand& x, const char* field, std::int64_t s
 void validate_part(const GridPlace& place, const DistributedOperand& x, DType dtype) {
   refuse_negative(fmt::format("{}.rows", x.name).c_str(), x.rows);
   refuse_negative(fmt::format("{}.cols", x.name).c_str(), x.cols);
-  if (x.block_rows < 1) refuse_part(x, "block_rows", x.block_rows, "is below 1");
-  if (x.block_cols < 1) refuse_part(x, "block_cols", x.block_cols, "is below 1");
+  refuse_outside(fmt::format("{}.block_rows", x.name), x.block_rows, 1);
+  refuse_outside(fmt::format("{}.block_cols", x.name), x.block_cols, 1);
   check_source(x, "source_row", x.source_row, place.grid.rows);
   check_source(x, "source_col", x.source_col, place.grid.cols);
   const std::int64_t rows = local_rows(place, x), cols = local_cols(place, x);
   if (x.ld < std::max<std::int64_t>(1, rows))
-    refuse_part(x, "ld", x.ld, fmt::format("is less than max(1, {} rows of this process)", rows));
+    refuse_argument(fmt::format("{}.ld", x.name), short_ld_text(fmt::format("{}.ld", x.name), x.ld, rows,
+                                                                fmt::format("the part of {}", x.name)));
   if (!checked_product(x.ld, std::max<std::int64_t>(1, cols), size_bytes(dtype)))
     refuse_part(x, "ld", x.ld, fmt::format("and {} columns span more than 2^63 bytes", cols));
   if (x.data == nullptr && rows > 0 && cols > 0)
@@ -78,7 +89,7 @@ void validate_c_apart(const GridPlace& place, const DistributedProduct& p, const
   const auto* const other = static_cast<const char*>(x.data);
   const std::int64_t c_bytes = local_bytes(place, p.c, p.dtype), bytes = local_bytes(place, x, p.dtype);
   if (c_bytes > 0 && bytes > 0 && c < other + bytes && other < c + c_bytes)
-    refuse_argument("c", fmt::format("c.data lies on {}, which is read", x.name));
+    refuse_argument("c", fmt::format("c.data has the address of {}, which is read", x.name));
 }
 
 }  // namespace
@@ -89,8 +100,8 @@ std::int64_t local_extent(std::int64_t extent, std::int64_t block, std::int64_t 
     refuse_argument(name, fmt::format("{} = {} {}", name, value, why));
   };
   refuse_negative("extent", extent);
-  if (block < 1) refuse("block", block, "is below 1");
-  if (processes < 1) refuse("processes", processes, "is below 1");
+  refuse_outside("block", block, 1);
+  refuse_outside("processes", processes, 1);
   const std::string outside = fmt::format("is not in a grid of {}", processes);
   if (coordinate < 0 || coordinate >= processes) refuse("coordinate", coordinate, outside);
   if (source < 0 || source >= processes) refuse("source", source, outside);
@@ -113,12 +124,12 @@ std::int64_t local_bytes(const GridPlace& place, const DistributedOperand& x, DT
 }
 
 GridPlace place_of(const ProcessGrid& grid, int rank, int ranks) {
-  if (grid.rows < 1) refuse_argument("grid.rows", fmt::format("grid.rows = {} is below 1", grid.rows));
-  if (grid.cols < 1) refuse_argument("grid.cols", fmt::format("grid.cols = {} is below 1", grid.cols));
+  refuse_outside("grid.rows", grid.rows, 1);
+  refuse_outside("grid.cols", grid.cols, 1);
   refuse_unnamed("grid.order", grid.order, RankOrder::row_major);
   if (saturating_product(grid.rows, grid.cols) != ranks)
-    refuse_argument("grid", fmt::format("a grid of {} x {} is not for the communicator's {} ranks", grid.rows,
-                                        grid.cols, ranks));
+    refuse_argument("grid", fmt::format("a grid of {} x {} does not fit the {} ranks of the communicator",
+                                        grid.rows, grid.cols, ranks));
   if (grid.order == RankOrder::row_major) return {grid, rank / grid.cols, rank % grid.cols};
   return {grid, rank % grid.rows, rank / grid.rows};
 }

@@ -136,10 +136,9 @@ void DistributedGemm::Impl::check_supported(const DistributedProduct& p) const {
   }
   for (const auto& [name, op] : {std::pair("op_a", p.op_a), std::pair("op_b", p.op_b)})
     if (distributed_operation(op, p.dtype) == 2 && library.version() < repaired_version)
-      throw Error(
-          ErrorCode::unsupported, name,
-          fmt::format("{} = conj_trans: {} is older than 0.10, in which conjugate transposes were put right",
-                      name, library.name()));
+      throw Error(ErrorCode::unsupported, name,
+                  fmt::format("{} = conj_trans: {} is older than 0.10, which fixed conjugate transposes",
+                              name, library.name()));
   // Seen with 0.7.0 on two GPUs, for every type; the other pairs of operations and grids of one row were
   // right.
   if (p.op_a == Op::none && p.op_b != Op::none && place.grid.rows > 1 && library.version() < repaired_version)
@@ -164,7 +163,8 @@ void DistributedGemm::Impl::scale(const DistributedOperand& c, DType dtype, cons
   if (std::max({rows, cols, c.ld}) > std::numeric_limits<int>::max())
     throw Error(
         ErrorCode::unsupported, c.name,
-        fmt::format("{} has a part of {} x {}, ld = {}: cuBLAS counts in 32 bits", c.name, rows, cols, c.ld));
+        fmt::format("{} has a part of {} x {}, ld = {}, which does not fit the 32-bit integers of cuBLAS",
+                    c.name, rows, cols, c.ld));
   if (blas == nullptr) blas = std::make_unique<GpuBlas>();
   const auto bytes = std::size_t((rows + cols) * size);
   workspace.reserve(bytes, 0);
@@ -289,10 +289,7 @@ void DistributedGemm::gemm(Op op_a, Op op_b, std::type_identity_t<T> alpha,
   template void DistributedGemm::gemm<T>(Op, Op, T, const DistributedMatrix<const T>&,                      \
                                          const DistributedMatrix<const T>&, T, const DistributedMatrix<T>&, \
                                          CUstream_st*);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

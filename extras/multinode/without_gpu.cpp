@@ -1,7 +1,7 @@
 // In builds without GPU sources, distributed products and cyclic factorizations throw this error.
-#include <complex>
 #include <cstdlib>
 
+#include "core/dispatch.hpp"
 #include "tilewright/multinode.hpp"
 
 #if !TILEWRIGHT_HAS_GPU
@@ -50,10 +50,7 @@ LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*
   template void DistributedGemm::gemm<T>(Op, Op, T, const DistributedMatrix<const T>&,                      \
                                          const DistributedMatrix<const T>&, T, const DistributedMatrix<T>&, \
                                          CUstream_st*);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

@@ -1,7 +1,13 @@
-// Host memory for matrices, placed on memory nodes or pinned for GPUs. A plain allocation works with every
-// call of the library too. Placement only matters on machines with more than one NUMA node: one block for a
-// batch, 64-byte aligned, with its pages on the nodes whose cores will work on them. Pinned memory only
-// matters for products of host operands on GPUs, which stream from it at the full rate of the link.
+/// @file
+/// Host memory for matrices, placed on memory nodes or pinned for GPUs. Calls accept plain allocations too.
+/// Placement only matters on machines with more than one NUMA node: one block for a batch, 64-byte aligned,
+/// with its pages on the nodes whose cores will work on them. Pinned memory only matters for products of host
+/// operands on GPUs, which stream from it at the full rate of the link.
+/// @par Memory The returned objects own the memory and free it when they are destroyed.
+/// @par Threads The functions may be called by any thread; one object may be used by several threads as long
+/// as
+///   none moves or destroys it.
+/// @par Errors The functions throw Error as their comments say; accessors throw nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +18,12 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// Says where the pages go. first_touch: to the node of the thread that multiplies them, if threads stay where
-// they are (OMP_PROC_BIND); interleave: round robin over the nodes; per_node: each node gets one contiguous
-// run of problems, as many as its share of the cores.
+/// The nodes that get the pages. first_touch: the node of the thread that multiplies them, if threads are
+/// bound to cores (OMP_PROC_BIND). interleave: round robin over the nodes. per_node: each node gets one
+/// contiguous run of problems, in proportion to its cores.
 enum class Placement : std::uint8_t { first_touch, interleave, per_node };
 
-// Owns the block; zero-filled when it comes from allocate_batch.
+/// Owns one block of host memory; allocate_batch() makes one.
 class BatchBuffer {
  public:
   BatchBuffer() = default;
@@ -30,15 +36,17 @@ class BatchBuffer {
   BatchBuffer(const BatchBuffer&) = delete;
   BatchBuffer& operator=(const BatchBuffer&) = delete;
 
+  /// Return the address, as void* or T*, null if empty; it is valid as long as the object.
   void* data() const noexcept { return data_; }
   template <class T>
   T* as() const noexcept {
     return static_cast<T*>(data_);
   }
+  /// Return the size, and the placement that was asked for.
   std::int64_t bytes() const noexcept { return bytes_; }
   Placement placement() const noexcept { return placement_; }
-  // "" when the pages were placed as asked; else why the operating system did not (the memory is usable all
-  // the same).
+  /// Returns "" if the pages were placed as asked, else the operating system's reason; the memory is usable
+  /// all the same.
   const std::string& note() const noexcept { return note_; }
 
  private:
@@ -59,18 +67,20 @@ class BatchBuffer {
   std::string note_;
 };
 
-// One zero-filled block of bytes_per_problem * batch_count bytes. threads: how many will work on it; 0 =
-// OpenMP's default. Pages are the unit of placement, so the page at a border lies on one of its two nodes.
-// Throws Error(invalid_argument) for a negative argument or a product past 2^63, Error(out_of_memory).
+/// Returns one zero-filled block of bytes_per_problem * batch_count bytes for `threads` threads to work on
+/// (0: OpenMP's default). Pages are the unit of placement, so the page at a border lies on one of its two
+/// nodes.
+/// @throws Error invalid_argument for a negative argument or a product past 2^63, out_of_memory.
 BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_count,
                            Placement placement = Placement::first_touch, int threads = 0);
 
-// Host memory that the copy engines of all GPUs reach without staging. Owns it, or, where it was registered,
-// keeps it pinned.
+/// Host memory that the copy engines of all GPUs reach without staging. Copies share it: the last one frees
+/// allocated memory, or unpins registered memory.
 class PinnedBlock {
  public:
   PinnedBlock() = default;
 
+  /// Return the address, as void* or T*, null if empty, and the size.
   void* data() const noexcept { return data_.get(); }
   template <class T>
   T* as() const noexcept {
@@ -87,14 +97,16 @@ class PinnedBlock {
   std::int64_t bytes_ = 0;
 };
 
-// Not initialised. Allocating takes some 0.1 s for each GiB: keep what is used again. Throws
-// Error(invalid_argument) for bytes below 1, Error(out_of_memory) naming the bytes, Error(unsupported) where
-// there is no GPU.
+/// Allocates pinned memory, uninitialised. It takes some 0.1 s for each GiB: keep blocks that are used again.
+/// @throws Error invalid_argument for bytes below 1, out_of_memory naming the bytes, unsupported if there is
+/// no
+///   GPU.
 PinnedBlock allocate_pinned(std::int64_t bytes);
 
-// Pins memory as it lies, which takes about as long as copying it, until the last copy of the result is gone.
-// The memory stays the caller's and must live as long. Throws likewise, and Error(invalid_argument) for a
-// null address and for memory that is pinned already.
+/// Pins memory in place until the last copy of the result is destroyed; it takes about as long as copying it.
+/// The memory stays the caller's and must live as long.
+/// @throws Error as allocate_pinned(), and invalid_argument for a null address and for memory that is pinned
+///   already.
 PinnedBlock register_pinned(void* data, std::int64_t bytes);
 
 }  // namespace v0_2

@@ -1,5 +1,11 @@
-// Products that are summed: a batch into one C (batch-reduce GEMM), and stacks, lists of products whose C may
-// repeat. gemm.hpp includes this header; what it says of every call holds here too.
+/// @file
+/// Products that are accumulated: a batch into one C (batch-reduce GEMM), and stacks, lists of products whose
+/// C may repeat. gemm.hpp includes this header.
+/// @par Units As gemm.hpp: sizes, leading dimensions, strides and offsets count elements, in 64 bits.
+/// @par Memory As gemm.hpp. The lists of stacks are the caller's.
+/// @par Threads Any number of threads may call with one Context at once, on different C.
+/// @par Errors All functions throw Error before anything is written or queued: invalid_argument naming the
+///   argument, unsupported if no candidate serves, out_of_memory, and what their comment says.
 #pragma once
 
 #include <memory>
@@ -13,16 +19,125 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// Stacks in device memory that are run again and again: their lists are sorted by C when the plan is made and
-// kept on the device. The plan names the matrices by their addresses, which may hold other elements at each
-// run. It may be run on several streams, one after the other where they write the same C.
+/// One product of a stack: the places where its A, B and C begin, in elements from the stack's a, b and c.
+struct StackOffsets {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  std::int64_t c = 0;
+};
+/// One product of a stack: the addresses of its A, B and C.
+template <class T>
+struct StackPointers {
+  const T* a = nullptr;
+  const T* b = nullptr;
+  T* c = nullptr;
+};
+
+/// A list of products of one shape, alpha * op(A) * op(B) each, that are added to the C they name, as codes
+/// for block-sparse matrices keep them. Products may name the same C, in succession or anywhere in the list.
+/// stack_of() makes one. A stack points at the caller's list and matrices and owns nothing.
+/// @see DBCSR (Borstnik et al. 2014) and CP2K, whose stacks these are
+template <class T, Location L = Location::host>
+class GemmStack {
+ public:
+  /// Makes a stack without products.
+  GemmStack() = default;
+  /// Makes a stack whose products begin `offsets` behind a, b and c.
+  /// @throws Error invalid_argument if the views do not fit one another.
+  GemmStack(Op op_a, Op op_b, T alpha, const MatrixView<const T, L>& a, const MatrixView<const T, L>& b,
+            const MatrixView<T, L>& c, std::span<const StackOffsets> offsets)
+      : GemmStack(op_a, op_b, alpha, a, b, c) {
+    a_ = a.data, b_ = b.data, c_ = c.data;
+    offsets_ = offsets.data(), count_ = static_cast<std::int64_t>(offsets.size());
+  }
+  /// Makes a stack whose products lie at `pointers`; of a, b and c only the shapes count.
+  /// @throws Error invalid_argument if the views do not fit one another.
+  GemmStack(Op op_a, Op op_b, T alpha, const MatrixView<const T, L>& a, const MatrixView<const T, L>& b,
+            const MatrixView<T, L>& c, std::span<const StackPointers<T>> pointers)
+      : GemmStack(op_a, op_b, alpha, a, b, c) {
+    pointers_ = pointers.data(), count_ = static_cast<std::int64_t>(pointers.size());
+  }
+
+  /// Return the operations, the sizes of op(A), op(B) and C, and the factor.
+  Op op_a() const noexcept { return op_a_; }
+  Op op_b() const noexcept { return op_b_; }
+  std::int64_t m() const noexcept { return m_; }
+  std::int64_t n() const noexcept { return n_; }
+  std::int64_t k() const noexcept { return k_; }
+  const T& alpha() const noexcept { return alpha_; }
+  /// Return the addresses that offsets count from (null with pointers), and the leading dimensions.
+  const T* a() const noexcept { return a_; }
+  const T* b() const noexcept { return b_; }
+  T* c() const noexcept { return c_; }
+  std::int64_t lda() const noexcept { return lda_; }
+  std::int64_t ldb() const noexcept { return ldb_; }
+  std::int64_t ldc() const noexcept { return ldc_; }
+  /// Return the list of count() products; the other list is null.
+  const StackOffsets* offsets() const noexcept { return offsets_; }
+  const StackPointers<T>* pointers() const noexcept { return pointers_; }
+  std::int64_t count() const noexcept { return count_; }
+
+ private:
+  GemmStack(Op op_a, Op op_b, T alpha, const MatrixView<const T, L>& a, const MatrixView<const T, L>& b,
+            const MatrixView<T, L>& c)
+      : op_a_(op_a),
+        op_b_(op_b),
+        m_(c.rows),
+        n_(c.cols),
+        k_(op_a == Op::none ? a.cols : a.rows),
+        alpha_(alpha),
+        lda_(a.ld),
+        ldb_(b.ld),
+        ldc_(c.ld) {
+    if ((op_a == Op::none ? a.rows : a.cols) != m_ || (op_b == Op::none ? b.cols : b.rows) != n_ ||
+        (op_b == Op::none ? b.rows : b.cols) != k_)
+      raise(
+          Error(ErrorCode::invalid_argument, "a", "the sizes of op(A), op(B) and C of the stack do not fit"));
+  }
+
+  Op op_a_ = Op::none, op_b_ = Op::none;
+  std::int64_t m_ = 0, n_ = 0, k_ = 0;
+  T alpha_ = T(1);
+  const T* a_ = nullptr;
+  const T* b_ = nullptr;
+  T* c_ = nullptr;
+  std::int64_t lda_ = 1, ldb_ = 1, ldc_ = 1;
+  const StackOffsets* offsets_ = nullptr;
+  const StackPointers<T>* pointers_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+/// Returns a stack of products whose matrices lie like a, b and c and begin `offsets` elements behind them,
+/// or at addresses of their own: then the data of a, b and c is not read.
+/// @par Shapes op(A) is m x k, op(B) k x n and C m x n; views describe matrices as stored, before op.
+/// @par Memory The list is the caller's, must live as long as the stack, and lies where gemm_stack() or
+///   plan_stacks() says.
+/// @throws Error invalid_argument if the views do not fit one another.
+template <class T, Location L>
+GemmStack<T, L> stack_of(Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
+                         const Same<MatrixView<const T, L>>& b, const MatrixView<T, L>& c,
+                         std::span<const Same<StackPointers<T>>> pointers) {
+  return {op_a, op_b, alpha, a, b, c, pointers};
+}
+template <class T, Location L>
+GemmStack<T, L> stack_of(Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
+                         const Same<MatrixView<const T, L>>& b, const MatrixView<T, L>& c,
+                         std::span<const StackOffsets> offsets) {
+  return {op_a, op_b, alpha, a, b, c, offsets};
+}
+
+/// Stacks in device memory that are run again and again: plan_stacks() sorts their lists by C and keeps them
+/// on the device. The plan names the matrices by their addresses, which may hold other elements at each run.
+/// @par Threads It may be run on several streams, one after the other if they write the same C.
 class StackPlan {
  public:
-  // Each C that the lists name becomes beta * C plus the sum of its products. Queued on `stream`: nothing is
-  // waited for, allocated or compiled. T is the type that the plan was made for.
+  /// Each C that the lists name becomes beta * C plus the sum of its products. The work is queued on
+  /// `stream`: nothing is waited for, allocated or compiled. T is the type that the plan was made for.
+  /// @par Memory The plan and the matrices must live until the queued work is done.
+  /// @throws Error invalid_argument for another element type.
   template <class T>
   void run(Same<T> beta, CUstream_st* stream = nullptr) const;
-  // Products, sums and the kernel of each launch.
+  /// Returns the number of products and of C, and the kernel, of each launch.
   std::string explain() const;
 
   struct Impl;
@@ -35,11 +150,10 @@ class StackPlan {
 
 }  // namespace v0_2
 
-/// The products of a batch summed into one C.
-/// C = alpha * (op(A_0) op(B_0) + op(A_1) op(B_1) + ...) + beta * C: the products of a batch summed into one
-/// C (batch-reduce GEMM). The counts of a and b must agree; without a product C = beta * C. A stride of 0
-/// takes one matrix for all. Small sizes are summed in registers, in the order of the batch, by one thread.
-/// @par Shapes As gemm(), of each product; the counts of a and b must agree.
+/// C = alpha * (op(A_0) op(B_0) + op(A_1) op(B_1) + ...) + beta * C: the products of a batch, accumulated
+/// into one C. Without a product C = beta * C. A stride of 0 uses one matrix for all. For small sizes one
+/// thread accumulates them in registers, in the order of the batch.
+/// @par Shapes As gemm(), for each product; the counts of a and b must agree.
 /// @throws Error as gemm_batched().
 /// @see batch-reduce GEMM (Georganas et al. 2020)
 template <class T>
@@ -51,53 +165,24 @@ void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<P
                        Same<PointerBatch<const T>> b, Same<T> beta, MatrixView<T> c,
                        const GemmOptions& options = default_options());
 
-/// A stack of products whose matrices lie like a, b and c and begin so many elements behind them, or at
-/// addresses of their own: then the data of a, b and c is not read. The lists are the caller's and lie where
-/// gemm_stack() and plan_stacks() say.
-/// @par Shapes op(A) is m x k, op(B) k x n and C m x n, as gemm() has them.
-/// @throws Error invalid_argument for views that do not fit one another.
-template <class T, Location L>
-GemmStack<T, L> stack_of(Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
-                         const Same<MatrixView<const T, L>>& b, const MatrixView<T, L>& c,
-                         std::span<const Same<StackPointers<T>>> pointers) {
-  GemmStack<T, L> stack;
-  stack.op_a = op_a, stack.op_b = op_b, stack.alpha = alpha;
-  stack.m = c.rows, stack.n = c.cols, stack.k = op_a == Op::none ? a.cols : a.rows;
-  stack.lda = a.ld, stack.ldb = b.ld, stack.ldc = c.ld;
-  if ((op_a == Op::none ? a.rows : a.cols) != c.rows || (op_b == Op::none ? b.cols : b.rows) != c.cols ||
-      (op_b == Op::none ? b.rows : b.cols) != stack.k)
-    raise(Error(ErrorCode::invalid_argument, "a", "the sizes of op(A), op(B) and C of the stack do not fit"));
-  stack.pointers = pointers.data();
-  stack.count = static_cast<std::int64_t>(pointers.size());
-  return stack;
-}
-template <class T, Location L>
-GemmStack<T, L> stack_of(Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
-                         const Same<MatrixView<const T, L>>& b, const MatrixView<T, L>& c,
-                         std::span<const StackOffsets> offsets) {
-  GemmStack<T, L> stack = stack_of<T, L>(op_a, op_b, alpha, a, b, c, std::span<const StackPointers<T>>());
-  stack.a = a.data, stack.b = b.data, stack.c = c.data;
-  stack.offsets = offsets.data(), stack.pointers = nullptr;
-  stack.count = static_cast<std::int64_t>(offsets.size());
-  return stack;
-}
-
-/// Lists of products of one shape each, every one added to the C that it names.
-/// Stacks of products whose C may repeat: each C that is named becomes beta * C plus the sum of all products
-/// that name it, in whichever stacks. beta is brought to it once, and a C that no product names is not
-/// touched. Products of one C are summed in the order of the stacks and their lists, and by one thread, so
-/// that the bits of small sizes do not depend on the number of threads. The lists need no order; those whose
-/// C ascends, or stands in runs, are not sorted. Stacks that name the same C must agree in m, n and ldc; two
-/// C that share only some elements are an error that options.checked finds. Throws Error naming stack and
-/// product, before anything is written, for null and negative or too large offsets too.
-/// @see DBCSR (Borstnik et al. 2014), whose stacks these are
+/// Each C that the stacks name becomes beta * C plus the sum of all products that name it, in whichever
+/// stacks. beta is applied once, and a C that no product names is not touched. One thread accumulates the
+/// products of one C in the order of the stacks and their lists, so that for small sizes the bits do not
+/// depend on the number of threads. The lists need no order; lists whose C ascend or stand in runs are not
+/// sorted.
+/// @par Shapes Stacks that name the same C must agree in m, n and ldc.
+/// @throws Error as gemm_batched(), naming stack and product, also for null matrices and for negative or too
+///   large offsets. Two C that overlap in part are found with options.checked only.
+/// @see DBCSR (Borstnik et al. 2014)
 template <class T>
 void gemm_stack(Context& context, std::span<const GemmStack<T>> stacks, Same<T> beta,
                 const GemmOptions& options = default_options());
 
-// The same in device memory: the matrices and the pointers of a pointer batch lie there, alpha, beta and the
-// view of C on the host. The call queues two launches on options.queue.stream and returns. Sums are cut where
-// their length and the size of C say, so that the bits are the same each time. Sizes up to 64.
+/// gemm_batch_reduce() in device memory, for sizes up to 64. The matrices and the pointers of a pointer batch
+/// lie there, alpha, beta and the view of C on the host. The call queues two launches on options.queue.stream
+/// and returns. Long sums are divided as their length and the size of C determine, so that the bits are the
+/// same each time.
+/// @throws Error as gemm_batched() in device memory.
 template <class T, Location L>
 void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<StridedBatch<const T, L>> a,
                        Same<StridedBatch<const T, L>> b, Same<T> beta, MatrixView<T, L> c,
@@ -107,19 +192,20 @@ void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<P
                        Same<PointerBatch<const T, L>> b, Same<T> beta, MatrixView<T, L> c,
                        const GemmOptions& options = default_options());
 
-// Stacks in device memory, whose lists (offsets or pointers) lie there too and are not read by the host: the
-// products that name one C must stand one behind the other in their list, and only with beta = 1 may two
-// stacks name the same C. The stacks are queued one after the other on options.queue.stream; each C is held
-// in registers over its run by one warp, so that the bits are the same each time. A product without A or B
-// adds nothing, one without C is left out. Sizes up to 64. For lists in any order there is plan_stacks.
-// gemm_stack<double, Location::device>(...).
+/// gemm_stack() in device memory, for sizes up to 64: gemm_stack<double, Location::device>(...). The lists
+/// lie there too and the host does not read them: products that name one C must be adjacent in their list,
+/// and only with beta = 1 may two stacks name the same C. The stacks are queued one after the other on
+/// options.queue.stream; one warp holds each C in registers over its run, so that the bits are the same each
+/// time. A product without A or B adds nothing, one without C is skipped. plan_stacks() accepts any order.
+/// @throws Error for what the host can see.
 template <class T, Location L>
 void gemm_stack(Context& context, std::span<const GemmStack<T, L>> stacks, Same<T> beta,
                 const GemmOptions& options = default_options());
 
-// C may repeat anywhere, in one list and in several. `lists`: where offsets and pointers lie; those in device
-// memory are read back, which waits for the device. The lists may be gone when this returns. Throws Error as
-// gemm_stack of the host.
+/// Makes a plan of stacks in device memory, in which C may repeat anywhere, in one list and in several.
+/// `lists` is the memory that holds offsets and pointers; lists in device memory are read back, which waits
+/// for the device. The lists may be freed when the call returns.
+/// @throws Error as gemm_stack() on the host.
 template <class T>
 StackPlan plan_stacks(Context& context, std::span<const GemmStack<T, Location::device>> stacks,
                       Location lists = Location::host, const GemmOptions& options = default_options());

@@ -1,5 +1,12 @@
-// The way a call is to be run: the options that every function of gemm.hpp takes, factors that may differ
-// from problem to problem, and where error codes go.
+/// @file
+/// The options that every function of gemm.hpp accepts, factors that may differ from problem to problem, and
+/// the place of error codes. Options say WHERE operands in device memory lie and HOW a call runs; the views
+/// and the GemmProblem say WHAT is multiplied.
+/// @par Memory Calls copy what they need of options before they return.
+/// @par Threads Options may be shared by calls of any number of threads, as long as nobody changes them.
+/// @par Errors Options are checked by the call that receives them, which throws Error(invalid_argument)
+/// naming
+///   the field and its value, or Error(unsupported) for what this build or machine lacks.
 #pragma once
 
 #include <cstdint>
@@ -13,94 +20,95 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// A place on a GPU where work is queued.
+/// WHERE: a GPU and a stream on it.
 struct Queue {
-  int device = 0;                 // the GPU that the operands lie on
-  CUstream_st* stream = nullptr;  // a CUstream (cudaStream_t) of that GPU; null: its default stream
+  int device = 0;                 ///< number of the GPU that the operands lie on
+  CUstream_st* stream = nullptr;  ///< a CUstream (cudaStream_t) of that GPU; null: its default stream
 
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 
-// Tuning on the first miss: where wisdom has no exact record of a problem, its best config is searched for
-// before the call goes on and is kept in the user's wisdom, so that this call and all later ones use it. The
-// library holds no tuner: install_tuner() of tilewright/tune.hpp gives one to a Context, and without it a
-// call that asks for tuning throws Error(unsupported).
-struct TuneOnMiss {
-  double budget_s = 0;  // for each problem that is missing, filling cold operands included; 0: never
-
-  friend bool operator==(const TuneOnMiss&, const TuneOnMiss&) = default;
-};
-
+/// Every field has a default, so that a call states only what differs: gemm(..., {.threads = 4}).
 struct GemmOptions {
-  Target target = Target::automatic;
-  // Served from wisdom tuned for it (`tilewright tune --objective`); where it has none, from what was tuned
-  // for time, with a notice.
+  // HOW, for every call.
+
+  Target target = Target::automatic;  ///< processors that may compute
+  /// The cost to minimise. Configs come from wisdom tuned for it (`tilewright tune --objective`), or, if
+  /// there is none, from wisdom tuned for time, with a notice.
   Objective objective = Objective::time;
-  // For alpha: the weight of time against energy, 0 to 1, which must be given. For energy_within: by what
-  // share the fastest may be exceeded, 0.05 unless given.
+  /// alpha: the weight of time against energy, 0 to 1, which must be given. energy_within: the share by which
+  /// the fastest config may be exceeded, 0.05 by default. Other objectives accept none.
   std::optional<double> objective_weight{};
   MathMode math_mode = MathMode::full;
-  int threads = 0;  // 0: OpenMP's default; inside a parallel region always 1
-  bool checked =
-      false;  // also looks for overlapping C in batches of pointers, which lose products: O(n log n)
-  Residency residency =
-      Residency::automatic;  // where the operands are expected; automatic: judged by their bytes
-  std::string candidate{};   // "": first that accepts; else this one or Error(unsupported)
-  std::string config{};      // "": wisdom, then default; else JSON fields over the default
-  TuneOnMiss tune_on_miss{};
+  int threads = 0;       ///< threads of the host; 0: OpenMP's default. Inside a parallel region always 1
+  bool checked = false;  ///< also finds overlapping C in batches of pointers, in O(n log n)
+  Residency residency = Residency::automatic;  ///< expected memory of the operands; automatic: by their bytes
+  std::string candidate{};  ///< "": the first that accepts; else this one or Error(unsupported)
+  std::string config{};     ///< "": from wisdom, then the default; else JSON of fields that override it
+  /// Seconds for which a problem without an exact record in wisdom is tuned before the call goes on, filling
+  /// operands included; 0: never. The winner is kept in the user's wisdom, so that later calls use it. Needs
+  /// install_tuner() of tilewright/tune.hpp, else the call throws Error(unsupported).
+  double tune_on_miss_s = 0;
 
-  // Products of single matrices in host memory. Target automatic takes GPUs where the models of the machine
-  // (`tilewright calibrate`) say that this is faster; gpu leaves the CPU out; hybrid opens the GPUs and
-  // shares C as `split` says, none and all of it being shares too. Such a call returns when C is complete.
-  std::vector<int> gpus{};            // that may be used; empty: all
-  std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
-  SplitWay split = SplitWay::model;   // guided, exhaustive: the first call makes the product many times
-  std::optional<double> cpu_share{};  // of fixed, which needs it: what part of C the CPU computes, 0 to 1
+  // HOW GPUs share products of single matrices in host memory. automatic uses GPUs if the models of the
+  // machine (`tilewright calibrate`) predict that this is faster; gpu leaves the CPU out; hybrid opens the
+  // GPUs and divides C as `split` says, where all of C or none of it are valid shares. Such a call returns
+  // when C is complete.
+
+  std::vector<int> gpus{};             ///< numbers of GPUs that may be used; empty: all
+  std::int64_t gpu_memory_bytes = 0;   ///< upper bound for each GPU; 0: all that is free
+  SplitRule split = SplitRule::model;  ///< guided, exhaustive: the first call computes the product many times
+  std::optional<double> cpu_share{};   ///< the CPU's part of C, 0 to 1; required by SplitRule::fixed only
   OnDeviceFailure on_device_failure = OnDeviceFailure::error;
 
-  // Operands in device memory. A call is queued on the stream and returns before the work is done; errors of
-  // the description and of addresses, in any group, are thrown before anything is queued. A CUDA graph that
-  // captured calls needs the plans that they found: prepare() them and keep the Context (or run plans of your
-  // own), because other plans make way for newer ones.
-  Queue queue{};        // where they lie and where a call is queued; plans take their stream with each run
-  int align_bytes = 0;  // plans: what all addresses are multiples of, a power of two; 0: 128. Calls see for
-                        // themselves.
-  // Plans: alpha, or beta, comes as a value per problem, in device memory. Calls see for themselves.
-  bool alpha_varies = false;
-  bool beta_varies = false;
+  // WHERE, for operands in device memory. A call is queued on the stream and returns before the work is done;
+  // errors of the description and of addresses, in any group, are thrown before anything is queued. A CUDA
+  // graph that captured calls needs the plans that they found: prepare() them and keep the Context, or run
+  // plans of your own, because the cache drops plans for newer ones.
+
+  Queue queue{};        ///< plans take their stream with each run
+  int align_bytes = 0;  ///< plans: power of two that divides all addresses, 0: 128; calls derive it
 };
 
-// One value for the whole batch, or `values[p]` for problem p when values is not null. The values lie where
-// the operands do.
+/// A factor: one value for the whole batch, or an array with a value for each problem. The array lies where
+/// the operands do; it is the caller's and must live as long as they must.
 template <class T, Location L = Location::host>
 struct BatchScalar {
   T value{};
   const T* values = nullptr;
 
+  /// One value.
   BatchScalar(T v) : value(v) {}  // NOLINT: a plain scalar is the common case
+  /// One value, given as a number of another type: 1 is a factor of complex problems too.
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, T>) BatchScalar(Number v)  // NOLINT
+      : value(static_cast<T>(v)) {}
+  /// A value for each problem (Scalar::per_problem).
+  /// @throws Error invalid_argument if the address is null.
   explicit BatchScalar(const T* per_problem) : values(per_problem) {
     if (per_problem == nullptr)
       raise(Error(ErrorCode::invalid_argument, "values", "the array of alpha or beta values is null"));
   }
 };
 
-// The place of per-problem error codes (Dongarra 2017; NLAFET/BBLAS). A code is 0, or -i when argument i of
-// the BLAS routine (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12, ldc = 13) is bad. codes
-// holds batch_count (all), group_count (group) or 1 (any) entries; in these modes a bad problem is skipped
-// and the others are computed. Of a batch in device memory codes lie there too and are written by the work
-// that the call queues.
+/// The place of per-problem error codes. A code is 0, or -i if argument i of the BLAS routine is bad (op_a =
+/// 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12, ldc = 13). `codes` holds batch_count (all),
+/// group_count (group) or 1 (any) entries; in these modes a bad problem is skipped and the others are
+/// computed. For a batch in device memory the codes lie there too, and the queued work writes them.
+/// @see Batched BLAS (Dongarra et al. 2017; NLAFET/BBLAS)
 struct BatchInfo {
   InfoMode mode = InfoMode::none;
   int* codes = nullptr;
 };
 
-// A parameter of this type takes no part in the deduction of T, so that 1 is a factor of any type.
+/// A parameter of this type takes no part in the deduction of T, so that 1 is a factor of any type.
 template <class T>
 using Same = std::type_identity_t<T>;
 
 }  // namespace v0_2
 
-// The default options: one shared object. Calls recognise it by its address, which is their fast path.
+/// Returns the default options: one shared object. Calls recognise it by its address, which is their fast
+/// path. It throws nothing.
 const GemmOptions& default_options() noexcept;
 
 }  // namespace tilewright

@@ -1,7 +1,12 @@
-// Matrices and batches with any strides: views by rows, std::mdspan and whatever has its members. gemm.hpp
-// and lu.hpp take them. The library finds the operations and the sides of the product that its column-major
-// kernels run as the elements lie; nothing is copied. What cannot be run so is an Error that names the
-// argument and its strides.
+/// @file
+/// Matrices and batches with any strides: views by rows, std::mdspan and all types with its members. gemm.hpp
+/// and lu.hpp accept them. The library finds the operations and the order of the factors with which its
+/// column-major kernels compute the product on the elements as they lie; nothing is copied. A product that
+/// cannot be computed so is an Error that names the argument and its strides.
+/// @par Units Extents and strides count elements.
+/// @par Memory Views own nothing and point at the caller's memory.
+/// @par Threads The functions share no state; any thread may call them.
+/// @par Errors The functions throw nothing unless their comment says so.
 #pragma once
 
 #include <array>
@@ -18,9 +23,9 @@
 namespace tilewright {
 inline namespace v0_2 {
 
-// An array of Rank dimensions: element (i, j, ...) lies at data[i * strides[0] + j * strides[1] + ...]. The
-// last two dimensions are rows and columns, those before them a batch. Owns nothing. Has the members of
-// std::mdspan that MdspanLike asks for.
+/// An array of Rank dimensions: element (i, j, ...) lies at data[i * strides[0] + j * strides[1] + ...]. The
+/// last two dimensions are rows and columns, those before them a batch. It has the members of std::mdspan
+/// that MdspanLike asks for.
 template <class T, std::size_t Rank, Location L = Location::host>
 struct StridedView {
   using element_type = T;
@@ -30,13 +35,14 @@ struct StridedView {
   std::array<std::int64_t, Rank> extents{};
   std::array<std::int64_t, Rank> strides{};
 
+  /// Return the number of dimensions, the address of the first element, and what belongs to one dimension.
   static constexpr std::size_t rank() noexcept { return Rank; }
   constexpr T* data_handle() const noexcept { return data; }
   constexpr std::int64_t extent(std::size_t dimension) const noexcept { return extents[dimension]; }
   constexpr std::int64_t stride(std::size_t dimension) const noexcept { return strides[dimension]; }
 
-  // `count` arrays like this one, each `part_stride` elements behind the one before it: a batch, or a level
-  // around a batch.
+  /// Returns `part_count` arrays like this one, each `part_stride` elements behind the one before it: a
+  /// batch, or a level around a batch.
   template <std::integral Stride, std::integral Count>
   constexpr StridedView<T, Rank + 1, L> repeat(Stride part_stride, Count part_count) const {
     StridedView<T, Rank + 1, L> more;
@@ -48,8 +54,8 @@ struct StridedView {
   }
 };
 
-// The members of std::mdspan (layout_left, layout_right, layout_stride and padded ones, of the default
-// accessor), whoever made it.
+/// A type with the members of std::mdspan: layout_left, layout_right, layout_stride and padded layouts with
+/// the default accessor, of any library.
 template <class V>
 concept MdspanLike = requires(const V& view, std::size_t dimension) {
   typename V::element_type;
@@ -89,7 +95,7 @@ struct ViewTraits<V> {
   static constexpr std::size_t rank = V::rank();
 };
 
-// A view as the library takes it: `rank` extents and strides.
+// A view as the library receives it: `rank` extents and strides.
 template <class T>
 struct Array {
   T* data;
@@ -98,7 +104,7 @@ struct Array {
   const std::int64_t* strides;
 };
 
-// Copies of a view's extents and strides, for as long as the call takes.
+// Copies of a view's extents and strides, for the duration of a call.
 template <std::size_t Rank>
 class Shape {
  public:
@@ -154,24 +160,26 @@ constexpr T* data_of(const StridedBatch<T, L>& view) {
 
 }  // namespace detail
 
-// A view of one matrix, of any strides.
+/// A view of one matrix, of any strides.
 template <class V>
 concept StridedMatrix = detail::ViewTraits<V>::rank == 2;
-// A view of a batch whose matrices lie at strides, or of one matrix, which is taken for every problem.
+/// A view of a batch whose matrices lie at strides, or of one matrix, which every problem then uses.
 template <class V>
 concept StridedArray = detail::ViewTraits<V>::rank >= 2 && detail::ViewTraits<V>::rank <= 64;
 
+/// The element type of a view, without const.
 template <class V>
 using ElementOf = std::remove_const_t<typename detail::ViewTraits<V>::Element>;
 
-// The operands of one product: all of one element type and in one kind of memory, C not const, and not all of
-// them column-major views, which calls of their own take.
+/// The operands of one product: at least one of them is like std::mdspan; for column-major views alone there
+/// are other overloads. All have one element type and location, and C is not const.
 template <class A, class B, class C>
 concept StridedOperands = StridedArray<A> && StridedArray<B> && StridedArray<C> &&
     (MdspanLike<A> || MdspanLike<B> || MdspanLike<C>);
 
-// The matrix of rows x cols elements at `data`, element (i, j) at data[i * row_stride + j * col_stride].
-// Sizes and strides may be of any integer type; strided<Location::device>(...) describes device memory.
+/// Returns the view of a matrix of rows x cols elements at `data`, element (i, j) at data[i * row_stride + j
+/// * col_stride]. Sizes and strides may be of any integer type; strided<Location::device>(...) describes
+/// device memory.
 template <Location L = Location::host, class T, std::integral Rows, std::integral Cols,
           std::integral RowStride, std::integral ColStride>
 constexpr StridedView<T, 2, L> strided(T* data, Rows rows, Cols cols, RowStride row_stride,
@@ -181,7 +189,8 @@ constexpr StridedView<T, 2, L> strided(T* data, Rows rows, Cols cols, RowStride 
           {static_cast<std::int64_t>(row_stride), static_cast<std::int64_t>(col_stride)}};
 }
 
-// The matrix by rows, as C, C++ and NumPy lay arrays out; rows are `ld` elements apart, packed without it.
+/// Returns the view of a row-major matrix, as C, C++ and NumPy lay arrays out; rows lie `ld` elements apart,
+/// cols without it.
 template <Location L = Location::host, class T, std::integral Rows, std::integral Cols, std::integral Ld>
 constexpr StridedView<T, 2, L> row_major(T* data, Rows rows, Cols cols, Ld ld) {
   return strided<L>(data, rows, cols, ld, 1);
@@ -191,14 +200,14 @@ constexpr StridedView<T, 2, L> row_major(T* data, Rows rows, Cols cols) {
   return strided<L>(data, rows, cols, cols, 1);
 }
 
-// A batch of such matrices, as strided_batch() of column-major ones.
+/// Returns a batch of such matrices, as strided_batch() of column-major ones.
 template <class T, std::size_t Rank, Location L, std::integral Stride, std::integral Count>
 constexpr StridedView<T, Rank + 1, L> strided_batch(const StridedView<T, Rank, L>& first, Stride stride,
                                                     Count count) {
   return first.repeat(stride, count);
 }
 
-// The same elements with rows and columns exchanged; nothing moves.
+/// Returns a view of the same elements with rows and columns exchanged; nothing moves.
 template <class T, std::size_t Rank, Location L>
 constexpr StridedView<T, Rank, L> transposed(StridedView<T, Rank, L> view) {
   static_assert(Rank >= 2, "a matrix has rows and columns");
@@ -214,7 +223,8 @@ constexpr StridedView<T, 2, L> transposed(const MatrixView<T, L>& view) {
   return strided<L>(view.data, view.cols, view.rows, view.ld, 1);
 }
 
-// The same addresses as those of device memory, for views like std::mdspan, which do not say where they lie.
+/// Returns the view with its addresses marked as device memory, for views like std::mdspan, which do not say
+/// where they lie.
 template <MdspanLike V>
 constexpr StridedView<typename V::element_type, V::rank(), Location::device> on_device(const V& view) {
   StridedView<typename V::element_type, V::rank(), Location::device> same;
@@ -226,8 +236,8 @@ constexpr StridedView<typename V::element_type, V::rank(), Location::device> on_
   return same;
 }
 
-// The view as a column-major one. Throws Error(invalid_argument) naming `name` and the strides where the
-// elements of a column are no neighbours.
+/// Returns the view as a column-major one.
+/// @throws Error invalid_argument with `name` and the strides if the elements of a column are not neighbours.
 template <class T, Location L>
 constexpr MatrixView<T, L> as_columns(const char*, const MatrixView<T, L>& view) {
   return view;

@@ -1,6 +1,16 @@
-// The products of gemm.hpp for views of any strides, with the meaning that they have there: one product,
-// batches whose leading dimensions are the batch, sums, and plans that are made and run with views. gemm.hpp
-// includes this header.
+/// @file
+/// The products of gemm.hpp for views with any strides, with the same meaning: one product, batches whose
+/// leading dimensions are the batch, batch-reduce, and plans that are made and run with views. gemm.hpp
+/// includes this header.
+/// @par Strides One stride of each matrix is 1 and the other at least the extent that it steps over; a
+/// complex
+///   matrix with Op::conj_trans must lie as C does. Strides along the batch are not negative. Nothing is
+///   copied.
+/// @par Memory As gemm.hpp.
+/// @par Threads Any number of threads may call with one Context, or run one plan, at once, on different C.
+/// @par Errors As gemm.hpp; also Error(invalid_argument) naming the view, its extents and its strides.
+/// Nothing
+///   has been written or queued then.
 #pragma once
 
 #include <type_traits>
@@ -16,8 +26,8 @@ namespace tilewright {
 inline namespace v0_2 {
 namespace detail {
 
-// A product of views as the library runs it. Where the elements lie by rows, the sides are swapped: then
-// the problem's A is the caller's b.
+// A product of views as the library runs it. If the elements lie by rows, the sides are swapped: then the
+// problem's A is the caller's b.
 struct ProductOfViews {
   GemmProblem problem;
   const void* a = nullptr;
@@ -37,7 +47,7 @@ void multiply_and_sum(Context& context, Location location, Op op_a, Op op_b, Sam
                       const GemmOptions& options);
 [[noreturn]] void refuse_other_problem(const GemmProblem& given, const GemmProblem& planned);
 
-// f(location, a, b, c) with the views as the library takes them.
+// Calls f(location, a, b, c) with the views as the library receives them.
 template <class A, class B, class C, class F>
 decltype(auto) with_arrays(const A& a, const B& b, const C& c, F&& f) {
   using T = ElementOf<C>;
@@ -58,14 +68,14 @@ decltype(auto) with_arrays(const A& a, const B& b, const C& c, F&& f) {
 
 }  // namespace detail
 
-// A plan for operands that lie like those it was made for: plan(context, op_a, op_b,
-// alpha, a, b, beta, c) makes one. Immutable; several threads may run it at once on different operands. It
-// keeps what it needs of its Context alive.
+/// A plan for operands that lie like those it was made for: plan(context, op_a, op_b, alpha, a, b, beta, c)
+/// makes one. It is immutable and keeps what it needs of its Context alive.
 template <class T, Location L = Location::host>
 class ViewPlan {
  public:
-  // C = alpha * op(A) * op(B) + beta * C for views whose extents and strides are those of the plan. Throws
-  // Error(invalid_argument) for others, with both problems. On a GPU the work is queued on `stream`.
+  /// C = alpha * op(A) * op(B) + beta * C for views with the extents and strides of the plan. On a GPU the
+  /// work is queued on `stream`.
+  /// @throws Error invalid_argument for other views, with both problems, and as GemmPlan::run().
   template <StridedArray A, StridedArray B, StridedArray C>
   void run(Same<T> alpha, const A& a, const B& b, Same<T> beta, const C& c,
            CUstream_st* stream = nullptr) const {
@@ -74,7 +84,8 @@ class ViewPlan {
                           static_cast<T*>(x.c), stream);
   }
 
-  // The same as a pass of a chain (chain.hpp), which the plan must outlive.
+  /// Returns the same as a pass of a chain (chain.hpp), which the plan and the operands must outlive.
+  /// @throws Error invalid_argument as run().
   template <StridedArray A, StridedArray B, StridedArray C>
   ChainPass<T> pass(Same<T> alpha, const A& a, const B& b, Same<T> beta, const C& c) const {
     const detail::ProductOfViews x = described(alpha, a, b, beta, c);
@@ -82,10 +93,11 @@ class ViewPlan {
         &plan_, alpha, static_cast<const T*>(x.a), static_cast<const T*>(x.b), beta, static_cast<T*>(x.c)};
   }
 
-  // The plan of the problem that the views come to: its explanation and its implementation. Where they lie by
-  // rows, that is C^T = op(B)^T op(A)^T.
+  /// Returns the plan of the column-major problem; for views by rows that is C^T = op(B)^T op(A)^T. It lives
+  /// as long as this object. It throws nothing.
   const GemmPlan& plan() const noexcept { return plan_; }
 
+  /// Makes it of the plan of a problem of views; plan() calls this.
   ViewPlan(GemmPlan plan, const GemmProblem& problem, Op op_a, Op op_b)
       : plan_(std::move(plan)), problem_(problem), op_a_(op_a), op_b_(op_b) {}
 
@@ -112,9 +124,6 @@ class ViewPlan {
 
 /// gemm() of views with any strides.
 /// @par Shapes op(A) is m x k, op(B) k x n and C m x n; views describe matrices as stored, before op.
-/// @par Strides One stride of each matrix is 1 and the other at least the extent that it steps over;
-///   conj_trans of a complex matrix needs it to lie as C does. Nothing is copied.
-/// @par Memory, @par Threads As gemm() of column-major views.
 /// @throws Error as gemm(), and invalid_argument naming the view, its extents and its strides.
 /// @see BLAS xGEMM; std::linalg::matrix_product (C++26)
 template <StridedMatrix A, StridedMatrix B, StridedMatrix C>
@@ -127,10 +136,11 @@ void gemm(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const A& a, co
 }
 
 /// gemm_batched() of views with any strides.
-/// The last two dimensions are the matrix and those before them the batch, of which a and b
-/// may have fewer, or extents of 1: they broadcast as in NumPy. Any number of dimensions; three levels that
-/// cannot be joined are one call, more are several. No two matrices of C may share elements, which is found.
-/// @throws Error as gemm() of such views, and invalid_argument for shapes that do not broadcast.
+/// The last two dimensions are the matrix and those before them the batch; a and b broadcast as in NumPy if
+/// they have fewer of those, or extents of 1. Any number of dimensions is valid: up to three levels that
+/// cannot be joined are computed at once, more in several steps.
+/// @throws Error as gemm() of such views, and invalid_argument for shapes that do not broadcast or if two
+///   matrices of C share elements.
 /// @see P2901 (batched linear algebra: leading extents are the batch)
 template <StridedArray A, StridedArray B, StridedArray C>
 requires StridedOperands<A, B, C>
@@ -142,9 +152,9 @@ void gemm_batched(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const 
 }
 
 /// gemm_batch_reduce() of views with any strides.
-/// c is a matrix, and the batches of a and b broadcast to one another.
-/// Several levels that cannot be joined are summed on the host only.
-/// @throws Error as gemm_batched() of such views, unsupported on a GPU where levels cannot be joined.
+/// c is a matrix, and the batches of a and b broadcast to one another. Several levels that cannot be joined
+/// are supported on the host only.
+/// @throws Error as gemm_batched() of such views, unsupported on a GPU if levels cannot be joined.
 template <StridedArray A, StridedArray B, StridedMatrix C>
 requires StridedOperands<A, B, C>
 void gemm_batch_reduce(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B& b,
@@ -154,8 +164,9 @@ void gemm_batch_reduce(Context& context, Op op_a, Op op_b, ElementOf<C> alpha, c
   });
 }
 
-/// The problem that a product of views comes to, for explain(), prepare() and tune(). No element is read.
-/// @throws Error as gemm_batched() of such views, unsupported for what takes several calls.
+/// Returns the column-major problem of a product of views, for explain(), prepare() and tune(). No element is
+/// read.
+/// @throws Error as gemm_batched() of such views, unsupported if it takes several steps.
 template <StridedArray A, StridedArray B, StridedArray C>
 GemmProblem problem_of(Op op_a, Op op_b, ElementOf<C> alpha, const A& a, const B& b, ElementOf<C> beta,
                        const C& c) {

@@ -1,4 +1,7 @@
-/* What the headers of the C interface have in common: statuses, kinds, handles, options. */
+/** @file
+ * Statuses, enumerations, handles and options that the headers of the C interface share. It declares no
+ * function. Options may be shared by calls of any number of threads, as long as nobody changes them; calls
+ * copy what they need before they return. */
 #ifndef TILEWRIGHT_TYPES_H
 #define TILEWRIGHT_TYPES_H
 
@@ -9,31 +12,35 @@
 extern "C" {
 #endif
 
+/** The result of a call; ErrorCode of tilewright/types.hpp has the same numbers. */
 typedef enum {
-  TILEWRIGHT_OK = 0,
-  TILEWRIGHT_INVALID_ARGUMENT = 1,
-  TILEWRIGHT_UNSUPPORTED = 2,
-  TILEWRIGHT_OUT_OF_MEMORY = 3,
-  TILEWRIGHT_IO = 4,
-  TILEWRIGHT_INTERNAL = 5,
-  TILEWRIGHT_DEVICE_LOST = 6 /* a GPU failed in mid-call; the message says which part of C is missing */
+  TILEWRIGHT_OK = 0,               /**< the call succeeded */
+  TILEWRIGHT_INVALID_ARGUMENT = 1, /**< an argument has a value that no call accepts; nothing was written */
+  TILEWRIGHT_UNSUPPORTED = 2,      /**< nothing in this build or on this machine serves valid arguments */
+  TILEWRIGHT_OUT_OF_MEMORY = 3,    /**< the host or a GPU has too little free memory for the call */
+  TILEWRIGHT_IO = 4,               /**< a file could not be read or written; the message names it */
+  TILEWRIGHT_INTERNAL = 5,         /**< the library, a driver or a vendor's library failed by itself */
+  TILEWRIGHT_DEVICE_LOST = 6 /**< a GPU failed in mid-call; the message says which part of C is missing */
 } tilewright_status;
 
-/* Element types: float, double, and pairs (real, imaginary) of them. alpha and beta are passed by address. */
+/** Element types: float, double, and pairs (real, imaginary) of them. alpha and beta are passed by address.
+ */
 typedef enum {
   TILEWRIGHT_F32 = 0,
   TILEWRIGHT_F64 = 1,
   TILEWRIGHT_C64 = 2,
   TILEWRIGHT_C128 = 3,
   TILEWRIGHT_DTYPE_LIMIT =
-      0x7fffffff /* no value of its own: makes every int one that can be passed and refused */
+      0x7fffffff /* not a value: lets the compiler store every int, which calls then refuse */
 } tilewright_dtype;
+/** op(X) = X, X transposed, or X transposed and conjugated. */
 typedef enum {
   TILEWRIGHT_NONE = 0,
   TILEWRIGHT_TRANS = 1,
   TILEWRIGHT_CONJ_TRANS = 2,
   TILEWRIGHT_OP_LIMIT = 0x7fffffff
 } tilewright_op;
+/** The processors that may compute. */
 typedef enum {
   TILEWRIGHT_TARGET_AUTO = 0,
   TILEWRIGHT_TARGET_CPU = 1,
@@ -41,6 +48,7 @@ typedef enum {
   TILEWRIGHT_TARGET_HYBRID = 3,
   TILEWRIGHT_TARGET_LIMIT = 0x7fffffff
 } tilewright_target;
+/** The cost that a call minimises. */
 typedef enum {
   TILEWRIGHT_OBJECTIVE_TIME = 0,
   TILEWRIGHT_OBJECTIVE_ENERGY = 1,
@@ -49,6 +57,7 @@ typedef enum {
   TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN = 4, /* the least energy among what is nearly the fastest */
   TILEWRIGHT_OBJECTIVE_LIMIT = 0x7fffffff
 } tilewright_objective;
+/** The memory in which the caller expects the operands; AUTO derives it from the bytes of the call. */
 typedef enum {
   TILEWRIGHT_RESIDENCY_AUTO = 0,
   TILEWRIGHT_RESIDENCY_COLD = 1,
@@ -57,8 +66,9 @@ typedef enum {
   TILEWRIGHT_RESIDENCY_LIMIT = 0x7fffffff
 } tilewright_residency;
 
-/* How a product of host operands is shared out among the CPU and the GPUs: by the models of the machine; by
- * timing, at the first call, from the models' share on or all shares; or as cpu_share says. */
+/** The rule that divides a product of host operands among the CPU and the GPUs. MODEL: by the models of the
+ * machine. GUIDED and EXHAUSTIVE: by timing at the first call, around the models' share or over all shares.
+ * FIXED: the CPU gets cpu_share. */
 typedef enum {
   TILEWRIGHT_SPLIT_MODEL = 0,
   TILEWRIGHT_SPLIT_GUIDED = 1,
@@ -67,25 +77,26 @@ typedef enum {
   TILEWRIGHT_SPLIT_LIMIT = 0x7fffffff
 } tilewright_split;
 
-/* What becomes of the part of C that a GPU has not brought back when it fails. */
+/** The fate of the part of C that a GPU has not brought back when it fails. */
 typedef enum {
   TILEWRIGHT_ON_DEVICE_FAILURE_ERROR = 0, /* the call fails and says which part is undefined */
   TILEWRIGHT_ON_DEVICE_FAILURE_REDO = 1,  /* the CPU computes it */
   TILEWRIGHT_ON_DEVICE_FAILURE_LIMIT = 0x7fffffff
 } tilewright_on_device_failure;
 
-/* Where the operands of a call lie. One alpha or beta for all problems lies on the host. The info array lies
- * where the operands do: on a GPU it is written by the work that the call queues. */
+/** The memory that holds the operands of a call. One alpha or beta for all problems lies on the host. The
+ * info array lies where the operands do: on a GPU the queued work writes it. */
 typedef enum {
   TILEWRIGHT_HOST = 0,
   TILEWRIGHT_DEVICE = 1,
   TILEWRIGHT_LOCATION_LIMIT = 0x7fffffff
 } tilewright_location;
 
-/* What an info array receives: a code per problem, per group, or one for the call. A code is 0, or -i when
+/** The contents of an info array: a code per problem, per group, or one for the call. A code is 0, or -i if
  * argument i of the BLAS routine is bad (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12,
  * ldc = 13). Bad problems are skipped and the others computed. With INFO_NONE, or a null array, one bad
- * argument fails the call before anything is written. */
+ * argument fails the call before anything is written.
+ * @see Batched BLAS (Dongarra et al. 2017) */
 typedef enum {
   TILEWRIGHT_INFO_NONE = 0,
   TILEWRIGHT_INFO_ALL = 1,
@@ -94,14 +105,16 @@ typedef enum {
   TILEWRIGHT_INFO_LIMIT = 0x7fffffff
 } tilewright_info_mode;
 
-typedef struct tilewright_context
-    tilewright_context;                         /* knows the machine, keeps kernels; usable by many threads */
-typedef struct tilewright_plan tilewright_plan; /* what runs one problem; usable by many threads */
-typedef struct tilewright_pinned tilewright_pinned; /* pinned host memory */
+/** The machine, the user's wisdom, and all kernels and plans made so far. */
+typedef struct tilewright_context tilewright_context;
+/** The implementation that runs one problem. */
+typedef struct tilewright_plan tilewright_plan;
+/** Pinned host memory. */
+typedef struct tilewright_pinned tilewright_pinned;
 
 /* Structs of options begin with their size, so that a library of a later release, which has more members,
  * still serves programs compiled with this header: TILEWRIGHT_OPTIONS_INIT and its like set it, in C++ {}
- * does. All other members are zero by default; a null pointer stands for that, too. */
+ * does. All other members are zero by default; a null pointer means the defaults. */
 #ifdef __cplusplus
 #define TILEWRIGHT_SIZED(type) = sizeof(type)
 #define TILEWRIGHT_INIT(type) \
@@ -114,46 +127,54 @@ typedef struct tilewright_pinned tilewright_pinned; /* pinned host memory */
 #define TILEWRIGHT_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_options)
 #define TILEWRIGHT_CONTEXT_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_context_options)
 
+/** Options of a call or a plan. WHAT describes the operands of a call, as views do in C++; a plan's problem
+ * states it in its text, so that tilewright_plan_create refuses the fields about alpha, beta and rows. WHERE
+ * and HOW are GemmOptions of tilewright/options.hpp. */
 typedef struct tilewright_options {
   size_t struct_size TILEWRIGHT_SIZED(tilewright_options);
-  int target;    /* tilewright_target */
-  int objective; /* tilewright_objective */
-  int threads;   /* 0: OpenMP's default; inside a parallel region always 1 */
-  int checked;   /* nonzero: also looks for overlapping C in batches of pointers, which lose products */
-  int residency; /* tilewright_residency: where the operands are expected */
-  const char* candidate; /* null: the first that accepts */
-  const char* config;    /* null: wisdom, then default; else JSON fields over the default */
-  int location;          /* tilewright_location of a call's operands; a plan's problem states its own */
-  int device;            /* the GPU that operands in device memory lie on */
-  void* stream;    /* a CUstream (cudaStream_t) of that GPU, on which a call is queued; null: its default */
-  int align_bytes; /* plans: what all device addresses are multiples of; 0: 128. Calls see for themselves */
-  double tune_on_miss_s;   /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
-                              before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
-  double objective_weight; /* of ALPHA: what time counts for, 0 (energy alone, not "none given") to 1; of
-                              ENERGY_WITHIN: by what share the fastest may be exceeded, 0: 5 % */
-  int alpha_varies; /* nonzero: alpha is an array of batch_count values, one per problem, which lies where the
-                       operands do; taken by batches of one shape, by variable ones on a GPU and by plans */
-  int beta_varies;  /* the same of beta */
-  /* Of products of single matrices in host memory on GPUs. */
-  const int* gpus;          /* those that may be used; null: all */
-  int gpu_count;            /* entries of gpus */
-  int64_t gpu_memory_bytes; /* of each GPU, at most; 0: what is free */
-  int split;                /* tilewright_split */
-  double cpu_share;         /* of SPLIT_FIXED: what part of C the CPU computes, 0 to 1 */
-  int on_device_failure;    /* tilewright_on_device_failure */
-  int row_major; /* nonzero: the matrices of a call lie by rows, and lda, ldb, ldc count from one row to the
-                    next; plans and variable batches in device memory are by columns */
-  int64_t max_m, max_n, max_k; /* of variable batches in device memory: upper bounds of the sizes, at most 64,
-                                  for which kernels are made; 0: 64 */
+  /* WHAT */
+  int location;  /**< tilewright_location of the operands */
+  int row_major; /**< nonzero: the matrices lie by rows, and lda, ldb, ldc count from one row to the next;
+                    plans and variable batches in device memory are by columns */
+  int alpha_per_problem; /**< nonzero: alpha is an array of batch_count values, which lies where the operands
+                              do; for batches of one shape, and variable ones on a GPU */
+  int beta_per_problem;  /**< the same for beta */
+  int64_t max_m, max_n, max_k; /**< variable batches in device memory: upper bounds of the sizes, at most 64,
+                                    for which kernels are made; 0: 64 */
+  /* WHERE, for operands in device memory */
+  int device;      /**< number of the GPU that they lie on */
+  void* stream;    /**< a CUstream (cudaStream_t) of that GPU that calls are queued on; null: its default */
+  int align_bytes; /**< plans: power of two that divides all addresses; 0: 128. Calls derive it themselves */
+  /* HOW */
+  int target;              /**< tilewright_target */
+  int objective;           /**< tilewright_objective */
+  double objective_weight; /**< ALPHA: weight of time, 0 (energy alone) to 1. ENERGY_WITHIN: share by which
+                              the fastest may be exceeded; 0: 5 % */
+  int threads;             /**< threads of the host; 0: OpenMP's default. Inside a parallel region always 1 */
+  int checked;             /**< nonzero: also finds overlapping C in batches of pointers */
+  int residency;           /**< tilewright_residency: expected memory of the operands */
+  const char* candidate;   /**< null: the first implementation that accepts; else this one */
+  const char* config;      /**< null: from wisdom, then the default; else JSON of fields that override it */
+  double tune_on_miss_s;   /**< seconds for which a problem without an exact record in wisdom is tuned before
+                                the call goes on; 0: never. Needs tilewright_install_tuner */
+  /* HOW GPUs share products of single matrices in host memory */
+  const int* gpus;          /**< numbers of GPUs that may be used; null: all */
+  int gpu_count;            /**< entries of gpus */
+  int64_t gpu_memory_bytes; /**< upper bound for each GPU; 0: all that is free */
+  int split;                /**< tilewright_split */
+  double cpu_share;         /**< SPLIT_FIXED: the CPU's part of C, 0 to 1 */
+  int on_device_failure;    /**< tilewright_on_device_failure */
 } tilewright_options;
 
+/** Options of a context, read once when it is made. */
 typedef struct tilewright_context_options {
   size_t struct_size TILEWRIGHT_SIZED(tilewright_context_options);
-  const char* cpu; /* null or "": TILEWRIGHT_CPU or the best the machine has, else portable, avx2, avx512 */
-  const char* wisdom; /* null, or a file (database or JSON lines) to believe before the shipped ones */
-  int no_wisdom;      /* nonzero: every config is the rule-of-thumb default */
-  int no_jit;         /* nonzero: GPU kernels are compiled by tilewright_prepare alone */
-  int no_notices;     /* nonzero: nothing is said on stderr of problems that wisdom has no record of */
+  const char* cpu;    /**< null or "": TILEWRIGHT_CPU or the best of the machine; or portable, avx2, avx512 */
+  const char* wisdom; /**< null, or a file (database or JSON lines) that takes precedence over shipped ones */
+  int no_wisdom;      /**< nonzero: every config is the rule-of-thumb default */
+  int no_jit;         /**< nonzero: only tilewright_prepare compiles GPU kernels */
+  int no_notices; /**< nonzero: does not note the problems that wisdom has no record of; TILEWRIGHT_NOTICES=on
+                     prints them */
 } tilewright_context_options;
 
 #ifdef __cplusplus

@@ -149,9 +149,9 @@ def test_lists_sums_blocks_and_systems(maker):
 
 def test_what_is_refused(maker):
     x = maker.put(np.ones((3, 3)))
-    with pytest.raises(ValueError, match="a lies in GPU 0 and b in host memory|a lies in host memory and b in GPU 0"):
+    with pytest.raises(ValueError, match="a is in GPU 0, but b is in host memory|a is in host memory, but b is in GPU 0"):
         tilewright.matmul(x, np.ones((3, 3)))
-    with pytest.raises(ValueError, match="out in host memory"):
+    with pytest.raises(ValueError, match="out is in host memory"):
         tilewright.matmul(x, x, out=np.ones((3, 3)))
     with pytest.raises(ValueError, match="do not fit"):
         tilewright.matmul(x, x[:2])

@@ -40,11 +40,11 @@ def test_what_is_refused():
     with pytest.raises(TypeError, match="int64"):
         tilewright.interleave(a.astype(int))
     x, y = tilewright.interleave(a, 2), tilewright.interleave(a.swapaxes(1, 2), 4)
-    with pytest.raises(ValueError, match="the block of a is 2 and that of b 4"):
+    with pytest.raises(ValueError, match="the block of a is 2, but that of b is 4"):
         tilewright.matmul_interleaved(x, y)
     with pytest.raises(ValueError, match="do not fit"):
         tilewright.matmul_interleaved(x, x)
-    with pytest.raises(ValueError, match="out must be an array"):
+    with pytest.raises(ValueError, match="but must be an array"):
         x.deinterleave(np.zeros((4, 3, 2)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright
-from tilewright import _learning, _tool
+from tilewright import _html, _learning, _tool
 
 A, B = np.ones((100, 8, 8)), np.ones((100, 8, 8))
 
@@ -47,7 +47,7 @@ def test_problems_without_products_have_their_sizes(a, b, problem):
 
 def test_explanations_are_text_that_notebooks_show():
     told = tilewright.explain(A, B)
-    assert "gemm_small_cpu" in told and isinstance(told, str)
+    assert "cpu_small" in told and isinstance(told, str)
     assert told._repr_html_().startswith("<details") and "<pre>" in told._repr_html_()
     assert told == tilewright.explain("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=100")
     assert "lapack" in tilewright.explain("lu:f64:m=100,n=100")
@@ -108,7 +108,7 @@ def test_a_call_may_search_for_what_wisdom_lacks(tmp_path):
     code = """
 import numpy, tilewright
 a = numpy.ones((500, 3, 5))
-assert (tilewright.matmul(a, a, transpose_a=True, tune_budget_s=0.2) == 3).all()
+assert (tilewright.matmul(a, a, transpose_a=True, tune_on_miss_s=0.2) == 3).all()
 print(len(tilewright.wisdom.list()))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
@@ -258,6 +258,11 @@ def test_texts_that_a_prompt_shows():
     made = _learning._Tunings([{"asked": "gemm:f64:nn:m=8,n=8,k=8", **row}])
     assert repr(made).splitlines()[1].split() == "gemm:f64:nn:m=8,n=8,k=8 1.5 us 25 % 3 of 7 nr=4".split()
     assert "<td>1.5 us</td>" in made._repr_html_()
+    assert "<caption>tilewright.record of 1 problem, 2 calls</caption>" in log._repr_html_() and "<td>2</td>" in log._repr_html_()
+    assert "<td>info</td><td>1</td>" in tilewright.lu_factor(np.zeros((2, 2)))._repr_html_()
+    batch = tilewright.interleave(np.zeros((5, 2, 3)), 4)
+    assert repr(batch) == "<tilewright.Interleaved (5, 2, 3) float64, blocks of 4>" and "<td>block</td><td>4</td>" in batch._repr_html_()
+    assert "<td>&lt;</td>" in _html.table(("a",), [("<",)])
 
 
 def test_a_record_says_what_it_does_not_see():

@@ -35,17 +35,17 @@ def test_groups_of_batches():
 
 
 @pytest.mark.parametrize("call, error, says", [
-    (lambda: tilewright.variable_matmul([np.ones((2, 2))], []), ValueError, "a has 1 arrays and b 0"),
+    (lambda: tilewright.variable_matmul([np.ones((2, 2))], []), ValueError, "len.a. = 1, but len.b. = 0"),
     (lambda: tilewright.variable_matmul([np.ones((2, 2, 2))], [np.ones((2, 2))]), ValueError, "problem 0: a has the shape"),
     (lambda: tilewright.variable_matmul([np.ones((2, 2))] * 2, [np.ones((2, 2)), np.ones((3, 2))]), ValueError, "problem 1: a"),
     (lambda: tilewright.grouped_matmul([np.ones((2, 2))], [np.ones((2, 2), int)]), TypeError, "problem 0"),
     (lambda: tilewright.grouped_matmul([np.ones((2, 2)), np.ones((2, 2), "f4")], [np.ones((2, 2)), np.ones((2, 2), "f4")]),
-     ValueError, "problem 1: its arrays are not of the type of the first"),
-    (lambda: tilewright.grouped_matmul([np.ones((2, 2))], [np.ones((2, 2))], beta=1), ValueError, "needs an out"),
+     ValueError, "problem 1: its element type differs from that of the first"),
+    (lambda: tilewright.grouped_matmul([np.ones((2, 2))], [np.ones((2, 2))], beta=1), ValueError, "needs out"),
     (lambda: tilewright.grouped_matmul([np.ones((2, 2))], [np.ones((2, 2))], [np.ones((3, 2))]), ValueError, "problem 0: out"),
-    (lambda: tilewright.batch_reduce(np.ones((2, 2)), np.ones(2)), ValueError, "no vectors"),
+    (lambda: tilewright.batch_reduce(np.ones((2, 2)), np.ones(2)), ValueError, "not vectors"),
     (lambda: tilewright.batch_reduce(np.ones((2, 2, 2)), np.ones((2, 2)), np.ones((2, 2, 2))), ValueError, "out has the shape"),
-    (lambda: tilewright.batch_reduce(np.ones((2, 2, 2)), np.ones((2, 2)), beta=2), ValueError, "needs an out"),
+    (lambda: tilewright.batch_reduce(np.ones((2, 2, 2)), np.ones((2, 2)), beta=2), ValueError, "needs out"),
 ])
 def test_what_is_refused(call, error, says):
     with pytest.raises(error, match=says):

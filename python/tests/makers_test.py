@@ -131,7 +131,7 @@ class OfTheHost:
 
 def test_the_object_is_asked_and_not_its_class():
     a = np.random.default_rng(8).random((3, 3))
-    with pytest.raises(TypeError, match="a, of type OnGpu, gives no array by DLPack: .*device of type 1"):
+    with pytest.raises(TypeError, match="a, of type OnGpu, provides no array by DLPack: .*device of type 1"):
         tilewright.matmul(OnGpu(a), OnGpu(a))
     assert np.allclose(tilewright.matmul(OfTheHost(a), a), a @ a)
 

@@ -65,7 +65,7 @@ def test_the_project_declares_command_and_licences():
     assert project["scripts"] == {"tilewright": f"{command.__name__}:main"} and callable(command.main)
     named = {path.relative_to(ROOT).as_posix() for pattern in project["license-files"] for path in ROOT.glob(pattern)}
     _, texts = table((ROOT / "licences" / "README.md").read_text())
-    assert {"LICENSE", "licences/README.md", *(f"licences/{text}" for text in texts)} == named
+    assert {"LICENSE", "NOTICE", "licences/README.md", *(f"licences/{text}" for text in texts)} == named
 
 
 @pytest.mark.skipif(distribution() is None, reason="not an installed wheel")
@@ -74,6 +74,6 @@ def test_a_wheel_holds_the_command_and_the_licence_of_every_library():
     assert any(re.search(r"bin/tilewright$", file) and ".." in file for file in files)
     licences = {re.sub(r"^.*\.dist-info/licenses/", "", file): file for file in files if ".dist-info/licenses/" in file}
     libraries, texts = table(pathlib.Path(distribution().locate_file(licences["licences/README.md"])).read_text())
-    assert {"LICENSE", *(f"licences/{text}" for text in texts)} <= set(licences)
+    assert {"LICENSE", "NOTICE", *(f"licences/{text}" for text in texts)} <= set(licences)
     inside = {re.match(r"lib[a-z]+\d?(?=\W)|lib[a-z]+", pathlib.Path(file).name)[0] for file in files if file.startswith("tilewright.libs/")}
     assert inside <= libraries

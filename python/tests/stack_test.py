@@ -67,15 +67,15 @@ READ_ONLY.flags.writeable = False
 
 
 @pytest.mark.parametrize("error, says, arguments", [
-    (IndexError, "product 1 takes block 3 of a, which has 3", (A, B, np.zeros((2, 4, 6)), [0, 3], [0, 0], [0, 0])),
-    (IndexError, "product 0 takes block -1 of out, which has 2", (A, B, np.zeros((2, 4, 6)), [0, 1], [0, 0], [-1, 0])),
-    (ValueError, "2, 2, 1 entries", (A, B, np.zeros((2, 4, 6)), [0, 1], [0, 0], [0])),
-    (TypeError, "b_index must be a list of whole numbers", (A, B, np.zeros((2, 4, 6)), [0], [0.5], [0])),
-    (TypeError, "a_index must be a list", (A, B, np.zeros((2, 4, 6)), [[0]], [0], [0])),
+    (IndexError, "product 1 names block 3 of a, which has 3 blocks", (A, B, np.zeros((2, 4, 6)), [0, 3], [0, 0], [0, 0])),
+    (IndexError, "product 0 names block -1 of out, which has 2 blocks", (A, B, np.zeros((2, 4, 6)), [0, 1], [0, 0], [-1, 0])),
+    (ValueError, "differ in length: 2, 2, 1", (A, B, np.zeros((2, 4, 6)), [0, 1], [0, 0], [0])),
+    (TypeError, "b_index is an array of float64 .* must be a list of whole numbers", (A, B, np.zeros((2, 4, 6)), [0], [0.5], [0])),
+    (TypeError, "a_index is an array of int64 with 2 dimensions, but must be a list", (A, B, np.zeros((2, 4, 6)), [[0]], [0], [0])),
     (ValueError, "blocks have three dimensions", (A[0], B, np.zeros((2, 4, 6)), [0], [0], [0])),
-    (ValueError, "not as many|do not fit|rows of b", (A, A, np.zeros((2, 4, 6)), [0], [0], [0])),
+    (ValueError, "differ in length|do not fit|rows of b", (A, A, np.zeros((2, 4, 6)), [0], [0], [0])),
     (TypeError, "out has the element type float32", (A, B, np.zeros((2, 4, 6), "float32"), [0], [0], [0])),
-    (TypeError, "float64 and b float32", (A, B.astype("float32"), np.zeros((2, 4, 6)), [0], [0], [0])),
+    (TypeError, "a and b differ: float64 and float32", (A, B.astype("float32"), np.zeros((2, 4, 6)), [0], [0], [0])),
     (ValueError, "read-only", (A, B, READ_ONLY, [0], [0], [0])),
 ])
 def test_wrong_input(error, says, arguments):

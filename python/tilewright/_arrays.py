@@ -40,18 +40,18 @@ class NumpyKind:
         if type(x) is numpy.ndarray:
             return x
         if isinstance(x, numpy.ma.MaskedArray):
-            raise TypeError(f"{name} is a masked array, and products do not know of masks: pass what its filled(value) returns")
+            raise TypeError(f"{name} is a masked array, and products do not support masks: pass the result of its filled(value)")
         try:
             return numpy.asarray(x)
         except (OverflowError, TypeError, ValueError) as error:
             said = TypeError if isinstance(error, TypeError) else ValueError
-            raise said(f"{name}, of type {type(x).__name__}, is no array that NumPy can read: {error}") from error
+            raise said(f"{name}, of type {type(x).__name__}, is not an array that NumPy can read: {error}") from error
 
     def adopt_out(self, x):
         if not isinstance(x, numpy.ndarray):
             raise TypeError(f"out is of type {type(x).__name__}, which cannot be written to: pass an array")
         if isinstance(x, numpy.ma.MaskedArray):
-            raise TypeError("out is a masked array, and products do not know of masks: pass out.data")
+            raise TypeError("out is a masked array, and products do not support masks: pass out.data")
         return x
 
     def finish(self, x, like):
@@ -112,7 +112,7 @@ class ForeignHostKind(NumpyKind):
         try:
             array = numpy.from_dlpack(capsules)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise TypeError(f"{name}, of type {type(x).__name__}, gives no array by DLPack: {error}") from error
+            raise TypeError(f"{name}, of type {type(x).__name__}, provides no array by DLPack: {error}") from error
         if array.size and capsules.address == 0:
             raise ValueError(f"{name} has elements {tuple(array.shape)} at a null address")
         return array
@@ -183,20 +183,20 @@ class TorchKind:
         if isinstance(x, self.torch.nn.parameter.UninitializedTensorMixin):
             raise TypeError(f"{name} is a parameter that has not been initialized")
         if self.is_wrapped(x):
-            raise TypeError(f"{name} is a tensor within torch.func (vmap, grad and others), which these products do not know: call them outside of it")
+            raise TypeError(f"{name} is a tensor within torch.func (vmap, grad and others), which products do not support: call them outside of it")
         if x.is_nested:
             raise TypeError(f"{name} is a nested tensor: pass the tensors of its unbind() to grouped_matmul")
         if x.layout is not self.torch.strided:
-            raise TypeError(f"{name} is a tensor of layout {x.layout}: products take dense (strided) ones")
+            raise TypeError(f"{name} is a tensor of layout {x.layout}: products need dense (strided) tensors")
         if x.is_quantized:
-            raise TypeError(f"{name} is a quantized tensor: pass what its dequantize() returns")
+            raise TypeError(f"{name} is a quantized tensor: pass the result of its dequantize()")
         if x.device.type not in ("cpu", "cuda"):
-            raise TypeError(f"{name} is on the device '{x.device}', which is neither cpu nor cuda")
+            raise TypeError(f"{name} is on the device '{x.device}', which is not one of cpu, cuda")
         if getattr(self.derivatives, "_current_level", -1) >= 0 and self.derivatives.unpack_dual(x).tangent is not None:
-            raise TypeError(f"{name} has a forward derivative, and these products would lose it: pass what unpack_dual() returns as primal")
+            raise TypeError(f"{name} has a forward derivative, which products would lose: pass the primal of unpack_dual()")
         if x.requires_grad and self.torch.is_grad_enabled():
-            raise TypeError(f"{name} requires grad, and these products are not recorded: pass what its detach() returns, or call them within "
-                            "torch.no_grad()")
+            raise TypeError(f"{name} requires grad, but products are not recorded: pass the result of its detach(), call them within "
+                            "torch.no_grad(), or use tilewright.torch, which records them")
 
     def finish(self, x, like):
         return x
@@ -425,8 +425,8 @@ def _find(cls, x, name):
             return kind
     if has_array or issubclass(cls, (list, tuple, int, float, complex)) or _numpy_reads(x, cls):
         return _kinds[numpy.ndarray]
-    raise TypeError(f"{name} is of type {cls.__name__}, which is no array: it has neither __array_interface__ nor "
-                    "__cuda_array_interface__ nor __dlpack__, and is no sequence of numbers")
+    raise TypeError(f"{name} is of type {cls.__name__}, which is not an array: it has none of __array_interface__, "
+                    "__cuda_array_interface__ and __dlpack__, and is not a sequence of numbers")
 
 
 def alike(one, other):

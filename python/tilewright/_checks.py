@@ -10,7 +10,7 @@ import numpy
 
 
 def type_error(name, value, wanted):
-    return TypeError(f"{name} is of type {type(value).__name__}, and must be {wanted}")
+    return TypeError(f"{name} is of type {type(value).__name__}, but must be {wanted}")
 
 
 def factor(name, value, dtype):
@@ -21,7 +21,7 @@ def factor(name, value, dtype):
     try:
         number = complex(value)
     except OverflowError:
-        raise ValueError(f"{name} is a whole number beyond every {dtype}") from None
+        raise ValueError(f"{name} is a whole number out of the range of {dtype}") from None
     except (TypeError, ValueError):
         raise type_error(name, value, "a number") from None
     if number.imag != 0 and not dtype.startswith("complex"):
@@ -33,7 +33,7 @@ def factors(alpha, beta, dtype, has_out):
     """Both of a product; beta other than 0 scales an `out`."""
     alpha, beta = factor("alpha", alpha, dtype), factor("beta", beta, dtype)
     if beta != 0 and not has_out:
-        raise ValueError(f"beta = {beta if beta.imag else beta.real:g} needs an out to add to")
+        raise ValueError(f"beta = {beta if beta.imag else beta.real:g} needs out, the array that it scales")
     return alpha, beta
 
 
@@ -43,7 +43,7 @@ def flag(name, value):
         return value
     if isinstance(value, (int, numpy.bool_)) and value in (0, 1):
         return bool(value)
-    raise TypeError(f"{name} = {value!r} is neither True nor False")
+    raise TypeError(f"{name} = {value!r} is not one of True, False")
 
 
 def whole(name, value, least=None, most=2 ** 31 - 1):
@@ -53,9 +53,9 @@ def whole(name, value, least=None, most=2 ** 31 - 1):
     except TypeError:
         raise type_error(name, value, "a whole number") from None
     if least is not None and number < least:
-        raise ValueError(f"{name} = {number} is below {least}")
+        raise ValueError(f"{name} = {number} is negative" if least == 0 else f"{name} = {number} must be at least {least}")
     if not -most - 1 <= number <= most:
-        raise ValueError(f"{name} = {number} is beyond {most if number > 0 else -most - 1}")
+        raise ValueError(f"{name} = {number} must be at {f'most {most}' if number > 0 else f'least {-most - 1}'}")
     return number
 
 
@@ -71,11 +71,11 @@ def text(name, value):
     if not isinstance(value, str):
         raise type_error(name, value, "a string")
     if "\0" in value:
-        raise ValueError(f"{name} = {value!r} has a null character in it")
+        raise ValueError(f"{name} = {value!r} contains a null character")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{name} = {value!r} has a part of a character in it, which no UTF-8 text holds") from None
+        raise ValueError(f"{name} = {value!r} contains a part of a character, which UTF-8 cannot hold") from None
     return value
 
 
@@ -93,7 +93,7 @@ def stream(value, on_device):
         return None
     address = whole("stream", value, 0, 2 ** 64 - 1)
     if address and not on_device:
-        raise ValueError(f"stream = {address:#x} is given, but the arrays lie in host memory")
+        raise ValueError(f"stream = {address:#x} is given, but the arrays are in host memory")
     return address
 
 
@@ -104,7 +104,7 @@ def unknown_option(name, options, arguments=()):
     known = {other.lower(): other for other in (*options, *arguments) if other != name}
     near = difflib.get_close_matches(name.lower(), known, 1)
     meant = f" (did you mean '{known[near[0]]}'?)" if near else ""
-    return TypeError(f"unknown option '{name}'{meant}; there are {', '.join(options)}")
+    return TypeError(f"unknown option '{name}'{meant} (expected one of {', '.join(options)})")
 
 
 def sequence(name, value, of):

@@ -69,7 +69,7 @@ class _SeenKind:
         return x.with_((*x.shape[:axis], 1, *x.shape[axis:]), (*x.strides[:axis], 0, *x.strides[axis:]))
 
     def _unable(self, *_):
-        raise NotImplementedError("the maker of these arrays on a GPU is not known here: results need an out=, one element type "
+        raise NotImplementedError("the library of these arrays on a GPU is not supported: results need an out=, one element type "
                                   "and strides that a product can express (PyTorch and CuPy arrays need none of that)")
 
     cast = empty = packed = assign = _unable
@@ -123,15 +123,15 @@ class CudaInterfaceKind(_SeenKind):
             return x
         told = x.__cuda_array_interface__
         if not isinstance(told, dict):
-            raise TypeError(f"the __cuda_array_interface__ of {name} is of type {type(told).__name__}, and must be a dictionary")
+            raise TypeError(f"the __cuda_array_interface__ of {name} is of type {type(told).__name__}, but must be a dictionary")
         for entry, is_right in _ENTRIES.items():
             if not is_right(told):
-                raise TypeError(f"the __cuda_array_interface__ of {name} has {told.get(entry)!r} for {entry}, which is none")
+                raise TypeError(f"the __cuda_array_interface__ of {name} has {told.get(entry)!r} for {entry}, which is not valid")
         if told.get("mask") is not None:
-            raise TypeError(f"{name} has a mask, and products do not know of masks")
+            raise TypeError(f"{name} has a mask, and products do not support masks")
         dtype = _dtype(told["typestr"])
         if not dtype.isnative:
-            raise TypeError(f"{name} has the element type {dtype.str}, whose bytes are in foreign order")
+            raise TypeError(f"{name} has the element type {dtype.str}, whose byte order is not that of this machine")
         address, read_only = told["data"]
         shape = told["shape"]
         strides = told.get("strides")
@@ -167,7 +167,7 @@ class DlpackDeviceKind(_SeenKind):
         try:
             address, dtype, shape, strides, device, read_only, owner = _core.see_dlpack(x)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise TypeError(f"{name}, of type {type(x).__name__}, gives no array by DLPack: {error}") from error
+            raise TypeError(f"{name}, of type {type(x).__name__}, provides no array by DLPack: {error}") from error
         if address == 0 and 0 not in shape:
             raise ValueError(f"{name} has elements {shape} at a null address")
         return _Seen((x, owner), address, dtype, shape, strides, device, 0, read_only)

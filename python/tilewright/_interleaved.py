@@ -3,7 +3,7 @@ reads and writes them at full width however small the matrices are."""
 
 import numpy
 
-from . import _core
+from . import _core, _html
 from ._arrays import alike, conjugated, kind_of, resolved
 from ._checks import factors, type_error, whole
 from ._checks import stream as checked_stream
@@ -27,6 +27,10 @@ class Interleaved:
     def __repr__(self):
         return f"<tilewright.Interleaved {self.shape} {self.dtype}, blocks of {self.block}>"
 
+    def _repr_html_(self):
+        facts = {"matrices": self.count, "rows": self.rows, "columns": self.cols, "element type": self.dtype, "block": self.block}
+        return _html.table(("interleaved batch", ""), facts.items())
+
     def deinterleave(self, out=None, *, threads=0):
         """The matrices as an array (count, rows, cols): new, by rows, or `out`; one whose rows are not packed costs a copy."""
         (kind, data), threads = _vector("the batch", self), whole("threads", threads, 0)
@@ -43,12 +47,12 @@ class Interleaved:
     def _checked_out(self, out, own, data):
         kind = kind_of(out, "out")
         if not alike(kind, own):
-            raise TypeError(f"out is an array of {kind.name} and the batch of {own.name}: convert one of them")
+            raise TypeError(f"out is an array of {kind.name}, but the batch is of {own.name}: convert one of them")
         out = kind.adopt_out(out)
         if tuple(out.shape) != self.shape or kind.dtype(out) != self.dtype:
-            raise ValueError(f"out must be an array {self.shape} of {self.dtype}, and is one {tuple(out.shape)} of {kind.dtype(out)}")
+            raise ValueError(f"out is an array {tuple(out.shape)} of {kind.dtype(out)}, but must be an array {self.shape} of {self.dtype}")
         if kind.device(out) != own.device(data):
-            raise ValueError("out and the batch do not lie in the memory of one device")
+            raise ValueError("out and the batch are not in the memory of one device")
         check_writable(kind, out)
         return out
 
@@ -56,13 +60,13 @@ class Interleaved:
 def _vector(name, x, kind=None, writable=False):
     """(kind, array) of the elements of a batch, which its `data` must still be; of arrays that can meet those of `kind`."""
     if not isinstance(x, Interleaved):
-        raise type_error(name, x, "an Interleaved, as interleave makes them")
+        raise type_error(name, x, "an Interleaved, the result of interleave")
     own = kind_of(x.data, f"data of {name}")
     if kind is not None and not alike(own, kind):
-        raise TypeError(f"{name} is a batch of {own.name} and a of {kind.name}: convert one of them")
+        raise TypeError(f"{name} is a batch of {own.name}, but a is of {kind.name}: convert one of them")
     data = own.adopt_out(x.data) if writable else resolved(own, own.adopt(x.data, f"data of {name}"))
     if own.dtype(data) != x.dtype:
-        raise TypeError(f"data of {name} has the element type {own.dtype(data)}, and the batch {x.dtype}")
+        raise TypeError(f"data of {name} has the element type {own.dtype(data)}, but the batch has {x.dtype}")
     return own, data
 
 
@@ -96,7 +100,7 @@ def interleave(a, block=None, *, threads=0):
     kind, threads = kind_of(a, "a"), whole("threads", threads, 0)
     like, a = a, kind.adopt(a, "a")
     if len(a.shape) != 3:
-        raise ValueError(f"a has the shape {tuple(a.shape)}, and a batch has three dimensions: (count, rows, cols)")
+        raise ValueError(f"a has the shape {tuple(a.shape)}, but a batch has three dimensions: (count, rows, cols)")
     dtype = own_dtype("a", kind.dtype(a), False, promotable=False)
     count, rows, cols = a.shape
     if block is None:
@@ -105,9 +109,9 @@ def interleave(a, block=None, *, threads=0):
         block = max(count, 1)
     block = whole("block", block, most=2 ** 62)
     if block < 1:
-        raise ValueError(f"block = {block} but a block holds at least one matrix")
+        raise ValueError(f"block = {block} must be at least 1")
     if block * max(rows, 1) * max(cols, 1) >= 2 ** 59:
-        raise ValueError(f"block = {block} of {rows} x {cols} matrices is more than any memory holds")
+        raise ValueError(f"block = {block} of {rows} x {cols} matrices exceeds any memory")
     if conjugated(kind, a) or not _by_rows(kind, a):
         a = kind.packed(a, conjugated(kind, a))
     data = kind.empty((_core.interleaved_elements(rows, cols, block, count),), dtype, a)
@@ -122,9 +126,9 @@ def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **option
     _, y = _vector("b", b, kind)
     for name, other in (("block", b.block), ("count", b.count), ("dtype", b.dtype)):
         if getattr(a, name) != other:
-            raise ValueError(f"the {name} of a is {getattr(a, name)} and that of b {other}")
+            raise ValueError(f"the {name} of a is {getattr(a, name)}, but that of b is {other}")
     if a.cols != b.rows:
-        raise ValueError(f"a {a.shape} and b {b.shape} do not fit: a row of a has {a.cols} elements and a column of b {b.rows}")
+        raise ValueError(f"a {a.shape} and b {b.shape} do not fit: a row of a has {a.cols} elements, but a column of b has {b.rows}")
     alpha, beta = factors(alpha, beta, a.dtype, out is not None)
     stream = checked_stream(stream, kind.device(x) is not None)
     if out is None:

@@ -7,7 +7,7 @@ import warnings
 
 import numpy
 
-from . import _core, _cuda, _lu
+from . import _core, _cuda, _html, _lu
 from ._arrays import conjugated, kind_of
 from ._checks import factors, flag, seconds, text, type_error
 from ._checks import path as checked_path
@@ -58,10 +58,7 @@ class _Tunings(list):
         return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table)
 
     def _repr_html_(self):
-        def line(cells, tag):
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        return "<table>" + line(self.COLUMNS, "th") + "".join(line(cells, "td") for cells in self._lines()) + "</table>"
+        return _html.table(self.COLUMNS, self._lines())
 
 
 def problem_of(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False, conjugate_b=False,
@@ -98,10 +95,10 @@ def explain(problem, b=None, *, device=0, **options):
     for a text that cannot be read and a GPU that is not there.
     """
     if isinstance(problem, str) and b is not None:
-        raise TypeError("explain takes a problem's text, or two arrays: b goes with an array")
+        raise TypeError("explain takes the text of a problem or two arrays: b needs an array a")
     if not isinstance(problem, str):
         if b is None:
-            raise TypeError("explain takes a problem's text, or two arrays")
+            raise TypeError("explain takes the text of a problem or two arrays")
         shape = {name: options.pop(name) for name in ("out", "alpha", "beta", "transpose_a", "transpose_b", "conjugate_a",
                                                       "conjugate_b", "promote") if name in options}
         problem = problem_of(problem, b, **shape)
@@ -139,9 +136,13 @@ class record:
         calls = sum(row["count"] for row in self.rows)
         return f"<tilewright.record of {_counted(len(self.rows), 'problem')}, {_counted(calls, 'call')}>"
 
+    def _repr_html_(self):
+        rows = ((row["problem"], row["count"], f"{row['seconds']:.3g} s") for row in self.rows)
+        return _html.table(("problem", "calls", "time"), rows, repr(self).strip("<>"))
+
     def __enter__(self):
         if self._record is not None:
-            raise RuntimeError("this record() is in a block already: another one can be nested in it")
+            raise RuntimeError("this record() is already in use by a block: nest another one in it")
         record = _core.Record()
         _core.begin_record(record)
         self._record, self._factored = record, _lu.calls[0]
@@ -149,7 +150,7 @@ class record:
 
     def __exit__(self, *_):
         if self._record is None:
-            raise RuntimeError("this record() is in no block")
+            raise RuntimeError("this record() is not in use by a block")
         record, self._record = self._record, None
         _core.end_record(record)
         systems = _lu.calls[0] - self._factored
@@ -199,7 +200,7 @@ def _answered(progress):
         if answer is None:
             return True
         if not isinstance(answer, (numbers.Number, numpy.bool_)):
-            raise TypeError(f"progress returned {answer!r}, and must return None, True or False")
+            raise TypeError(f"progress returned {answer!r}, but must return None, True or False")
         return bool(answer)
 
     return call
@@ -254,6 +255,6 @@ def _texts(problems):
         elif isinstance(one, record):
             yield from one.problems
         elif isinstance(one, (bytes, dict)) or not hasattr(one, "__iter__"):
-            raise type_error("a problem", one, "a text, a row or record of record(), or a sequence of these")
+            raise type_error("a problem", one, "a string, a row or record of record(), or a sequence of these")
         else:
             yield from _texts(one)

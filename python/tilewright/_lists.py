@@ -35,7 +35,7 @@ def _run_host(entries, alpha, beta, conj_a, conj_b, options):
                     kind.assign(entry[3], out)
                 back.append((kind, out, entry[3]))
     else:
-        raise RuntimeError("packed copies of all operands were refused too: this is a defect of tilewright")
+        raise RuntimeError("packed copies of all operands were refused too: this is a bug of tilewright")
     for kind, out, values in back:
         kind.assign(out, values)
 
@@ -71,10 +71,10 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
     """
     a, b = sequence("a", a, "arrays"), sequence("b", b, "arrays")
     if len(a) != len(b):
-        raise ValueError(f"a has {len(a)} arrays and b {len(b)}")
+        raise ValueError(f"len(a) = {len(a)}, but len(b) = {len(b)}")
     outs = [None] * len(a) if out is None else sequence("out", out, "arrays")
     if len(outs) != len(a):
-        raise ValueError(f"out has {len(outs)} arrays and a {len(a)}")
+        raise ValueError(f"len(out) = {len(outs)}, but len(a) = {len(a)}")
     conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     operands = [_named(i, lambda: Operands(x, y, transpose_a, transpose_b, promote)) for i, (x, y) in enumerate(zip(a, b))]
     if not operands:
@@ -107,7 +107,7 @@ def variable_matmul(a, b, out=None, **options):
         for i, x in enumerate(arrays):
             shape = x.shape if type(x) is numpy.ndarray else _named(i, lambda: kind_of(x, name).adopt(x, name)).shape
             if len(shape) != 2:
-                raise ValueError(f"problem {i}: {name} has the shape {tuple(shape)}, which is no matrix's; grouped_matmul takes "
+                raise ValueError(f"problem {i}: {name} has the shape {tuple(shape)}, which is not that of a matrix; grouped_matmul takes "
                                  "batches")
     return grouped_matmul(a, b, out, **options)
 
@@ -122,7 +122,7 @@ def batch_reduce(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpos
     """
     operands = Operands(a, b, transpose_a, transpose_b, promote)
     if operands.row or operands.column:
-        raise ValueError("batch_reduce takes matrices, no vectors")
+        raise ValueError("batch_reduce takes matrices, not vectors")
     alpha, beta, stream = operands.checked_call(alpha, beta, out is not None, stream)
     conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     kind = operands.kind_a if out is None else kind_of(out, "out")
@@ -160,7 +160,7 @@ def _reduce_host(operands, kind, batch, result, alpha, beta, conj_a, conj_b, opt
             if beta != 0:
                 kind.assign(to, result)
     else:
-        raise RuntimeError("packed copies of all operands were refused too: this is a defect of tilewright")
+        raise RuntimeError("packed copies of all operands were refused too: this is a bug of tilewright")
     if to is not result:
         kind.assign(result, to)
 

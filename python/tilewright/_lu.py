@@ -4,7 +4,7 @@ import itertools
 
 import numpy
 
-from . import _core
+from . import _core, _html
 from ._arrays import alike, kind_of
 from ._checks import flag, text, unknown_option, whole
 from ._matmul import common_dtype, own_dtype
@@ -42,7 +42,7 @@ def _adopt(x, name, promote, least):
     if len(x.shape) < least:
         raise numpy.linalg.LinAlgError(f"{name} has the shape {tuple(x.shape)}, but at least {least} dimensions are needed")
     if not hasattr(kind, "address"):
-        raise TypeError(f"{name} is of a maker whose arrays LU does not know; NumPy, PyTorch and CuPy arrays are taken")
+        raise TypeError(f"{name} is not an array that LU supports (expected a NumPy, PyTorch or CuPy array)")
     own = kind.dtype(x)
     dtype = own_dtype(name, own, promote)
     return kind, (kind.cast(x, dtype) if own != dtype else x), dtype
@@ -65,6 +65,12 @@ class LU:
         singular = ", singular" if isinstance(self._info, (int, numpy.ndarray)) and numpy.any(self._info) else ""
         return f"<tilewright.LU {tuple(self.lu.shape)} {self._dtype}{by}{singular}>"
 
+    def _repr_html_(self):
+        facts = {"shape": tuple(self.lu.shape), "element type": self._dtype}
+        if isinstance(self._info, (int, numpy.ndarray)):  # on a GPU, looking would wait
+            facts["info"] = self._info
+        return _html.table(("P A = L U", ""), {**facts, **(self.report or {})}.items())
+
     def __reduce__(self):
         return _restored, (self._dtype, self.lu, self.pivots, self._info, self.report, self._target, self._threads)
 
@@ -86,19 +92,19 @@ class LU:
         kind = self._kind
         own = kind_of(b, "b")
         if not alike(own, kind):
-            raise TypeError(f"b is an array of {own.name} and a of {kind.name}: convert one of them")
+            raise TypeError(f"b is an array of {own.name}, but a is of {kind.name}: convert one of them")
         b = own.adopt(b, "b")
         transpose, conjugate = flag("transpose", transpose), flag("conjugate", conjugate)
         if conjugate and not transpose:
-            raise ValueError("conjugate goes with transpose: systems are solved with A, its transpose, or its conjugate transpose")
+            raise ValueError("conjugate = True needs transpose = True: systems are solved with A, its transpose, or its conjugate transpose")
         n = self.lu.shape[-1]
         if self.lu.shape[-2] != n:
-            raise numpy.linalg.LinAlgError(f"a is {tuple(self.lu.shape)}, and systems need square matrices")
+            raise numpy.linalg.LinAlgError(f"a has the shape {tuple(self.lu.shape)}, but systems need square matrices")
         vector = len(b.shape) == 1
         right = kind.with_axis(b, 1) if vector else b
         batch = tuple(self.lu.shape[:-2])
         if kind.dtype(b) != self._dtype:
-            raise TypeError(f"b has the element type {kind.dtype(b)} and a {self._dtype}")
+            raise TypeError(f"b has the element type {kind.dtype(b)}, but a has {self._dtype}")
         if len(b.shape) == 0 or right.shape[-2] != n:
             raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: it must have as many rows")
         try:
@@ -133,7 +139,7 @@ class LU:
         """The inverse of A, a new array. Matrices in host memory alone; raises numpy.linalg.LinAlgError where A is singular."""
         kind = self._kind
         if kind.device(self._lu) is not None:
-            raise NotImplementedError("inverses of matrices on a GPU: solve(identity) gives them")
+            raise NotImplementedError("inverses of matrices on a GPU are not implemented: use solve(identity)")
         self._check_regular()
         inverse = _columns(kind, self._lu, self._dtype)
         for at in _each(inverse.shape[:-2]):
@@ -204,5 +210,5 @@ def inv(a, *, promote=False, **options):
     _check_options(options)
     shape = tuple(kind_of(a, "a").adopt(a, "a").shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise numpy.linalg.LinAlgError(f"a has the shape {shape}, and inverses need square matrices")
+        raise numpy.linalg.LinAlgError(f"a has the shape {shape}, but inverses need square matrices")
     return lu_factor(a, promote=promote, **options).inverse()

@@ -13,22 +13,21 @@ def common_dtype(first, second, promote):
     """The element type of a product, or TypeError with what to do about it."""
     if first == second and first in DTYPES:
         return first
-    asked = f"a has the element type {first} and b {second}"
+    asked = f"the element types of a and b differ: {first} and {second}"
     if not promote and first == second:
-        raise TypeError(f"element type {first} is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, or promote=True)")
+        raise TypeError(f"element type {first} of a and b is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, or promote=True)")
     if not promote:
-        raise TypeError(f"{asked}: products take two of one type, {', '.join(DTYPES)}; pass promote=True to convert copies "
-                        "to the type that NumPy would compute in")
+        raise TypeError(f"{asked} (use one of {', '.join(DTYPES)} for both, or promote=True)")
     try:
         joined = numpy.result_type(first, second)
     except TypeError:
-        raise TypeError(f"{asked}, and these have no common type to promote to") from None
+        raise TypeError(f"{asked}, and they have no common type") from None
     if joined.kind in "biu":
         return "float64"
     if joined.name == "float16":
         return "float32"
     if joined.name not in DTYPES:
-        raise TypeError(f"{asked}, whose common type {joined.name} is none of {', '.join(DTYPES)}")
+        raise TypeError(f"{asked}, and their common type {joined.name} is not one of {', '.join(DTYPES)}")
     return joined.name
 
 
@@ -38,8 +37,8 @@ def own_dtype(name, dtype, promote, promotable=True):
         return dtype
     if promote:
         return common_dtype(dtype, dtype, True)
-    todo = "pass promote=True to convert a copy to the type that NumPy would compute in" if promotable else "convert it first"
-    raise TypeError(f"{name} has the element type {dtype}, which is none of {', '.join(DTYPES)}: {todo}")
+    instead = ", or promote=True" if promotable else ""
+    raise TypeError(f"element type {dtype} of {name} is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}{instead})")
 
 
 def _batch_shape(a, b):
@@ -61,17 +60,16 @@ def _check_places(name, place, other):
         return "host memory" if device is None else f"GPU {device}"
 
     if place != other:
-        raise ValueError(f"a lies in {text(other)} and {name} in {text(place)}: copy one of them first")
+        raise ValueError(f"a is in {text(other)}, but {name} is in {text(place)}: copy one of them")
 
 
 def check_writable(kind, out):
     """Checks that each element of an adopted `out` can be written to and is distinct."""
     if kind.name in ("numpy", "dlpack") and not out.flags.writeable:
-        why = ": NumPy takes arrays by DLPack for that where their capsule is of a version before 1.0, or says so" if kind.name == "dlpack" else ""
+        why = ": NumPy treats arrays by DLPack as read-only if their capsule says so or is older than version 1.0" if kind.name == "dlpack" else ""
         raise ValueError("out is read-only" + why)
     if _core.repeats(kind.operand(out)):
-        raise ValueError(f"elements of out lie on each other (shape {tuple(out.shape)}, strides {tuple(kind.strides(out))}): each must have a "
-                         "place of its own")
+        raise ValueError(f"elements of out overlap (shape {tuple(out.shape)}, strides {tuple(kind.strides(out))})")
 
 
 class Operands:
@@ -152,8 +150,8 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
     target: "auto", "cpu", "gpu", "hybrid": who multiplies single matrices of host memory.
     objective: "time", "energy", "edp", "alpha=0.7", "energy_within=5%": what the call should cost least.
     threads: on the CPU; 0: OpenMP's default.
-    checked, residency, candidate, config, gpus, gpu_memory_bytes, split, cpu_share, on_device_failure, tune_budget_s: as
-        GemmOptions of tilewright/gemm.hpp has them (tune_budget_s: tune_on_miss.budget_s).
+    checked, residency, candidate, config, gpus, gpu_memory_bytes, split, cpu_share, on_device_failure, tune_on_miss_s: as
+        GemmOptions of tilewright/gemm.hpp has them.
 
     Rows or columns that are neighbours, in batches with any strides that do not go backwards, are multiplied where they lie;
     other operands are copied first. The lock of Python is given up while products of more than some microseconds run.

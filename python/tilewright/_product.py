@@ -25,7 +25,7 @@ _CHECKS = {
     "target": text, "objective": text, "threads": lambda name, value: whole(name, value, 0), "checked": flag, "residency": text,
     "candidate": text, "config": text, "gpus": lambda name, value: _numbers_of_gpus(value),
     "gpu_memory_bytes": lambda name, value: whole(name, value, most=2 ** 63 - 1), "split": text, "cpu_share": _share,
-    "on_device_failure": text, "tune_budget_s": _budget,
+    "on_device_failure": text, "tune_on_miss_s": _budget,
 }
 
 
@@ -52,7 +52,7 @@ def make_options(options):
         return None
     if options.get("target") in ("gpu", "hybrid"):
         _cuda.load_libraries()
-    if "tune_budget_s" in options:
+    if "tune_on_miss_s" in options:
         _install_tuner()
     if "gpus" in options:
         options = {**options, "gpus": _numbers_of_gpus(options["gpus"])}
@@ -70,7 +70,7 @@ def make_options(options):
 
 def _numbers_of_gpus(value):
     if isinstance(value, (str, bytes)):
-        raise type_error("gpus", value, "a sequence of numbers of GPUs")
+        raise type_error("gpus", value, "a sequence of GPU numbers")
     return tuple(_cuda.checked_gpu(f"gpus[{i}]", one) for i, one in enumerate(sequence("gpus", value, "numbers of GPUs")))
 
 
@@ -124,7 +124,7 @@ def _run(kind_a, kind_b, kind, a_view, b_view, out_view, alpha, beta, conj_a, co
             if beta != 0:
                 kind.assign(out, out_view)
     else:
-        raise RuntimeError("packed copies of all operands were refused too: this is a defect of tilewright")
+        raise RuntimeError("packed copies of all operands were refused too: this is a bug of tilewright")
     if out is not out_view:
         kind.assign(out_view, out)
     return out_view

@@ -12,9 +12,9 @@ from ._product import make_options
 def _indices(name, values):
     found = numpy.asarray(values)
     if found.ndim != 1 or found.dtype.kind not in "iu" and found.size:
-        raise TypeError(f"{name} must be a list of whole numbers, and is an array of {found.dtype} with {found.ndim} dimensions")
+        raise TypeError(f"{name} is an array of {found.dtype} with {found.ndim} dimension{'' if found.ndim == 1 else 's'}, but must be a list of whole numbers")
     if found.dtype.kind == "u" and found.size and found.max() > numpy.iinfo(numpy.int64).max:
-        raise IndexError(f"{name} has {found.max()}, and no array has so many blocks")
+        raise IndexError(f"{name} contains {found.max()}, but no array has so many blocks")
     return numpy.ascontiguousarray(found, numpy.int64)
 
 
@@ -22,9 +22,9 @@ def _blocks(name, x, promote):
     kind = kind_of(x, name)
     x = kind.adopt(x, name)
     if kind.device(x) is not None:
-        raise NotImplementedError(f"{name} lies on a GPU, and stacks are multiplied in host memory")
+        raise NotImplementedError(f"{name} is on a GPU, but stacks need arrays in host memory")
     if len(x.shape) != 3:
-        raise ValueError(f"{name} has the shape {tuple(x.shape)}; blocks have three dimensions: (count, rows, columns)")
+        raise ValueError(f"{name} has the shape {tuple(x.shape)}, but blocks have three dimensions: (count, rows, columns)")
     return kind, resolved(kind, x)
 
 
@@ -55,7 +55,7 @@ def stack_matmul(a, b, out, a_index, b_index, out_index, *, alpha=1, beta=0, tra
         raise ValueError(f"blocks of {tuple(a.shape[1:])} in a, of {tuple(b.shape[1:])} in b and of {tuple(to.shape[1:])} in out do not fit")
     lists = [_indices(name, one) for name, one in (("a_index", a_index), ("b_index", b_index), ("out_index", out_index))]
     if len({len(one) for one in lists}) != 1:
-        raise ValueError(f"the lists of indices have {', '.join(str(len(one)) for one in lists)} entries, not as many each")
+        raise ValueError(f"the lists of indices differ in length: {', '.join(str(len(one)) for one in lists)}")
     for name, one, x in zip("ab", lists, (a, b)):
         _check_indices(name, one, x)
     _check_indices("out", lists[2], to)
@@ -67,7 +67,7 @@ def stack_matmul(a, b, out, a_index, b_index, out_index, *, alpha=1, beta=0, tra
 def _check_indices(name, indices, x):
     wrong = numpy.flatnonzero((indices < 0) | (indices >= x.shape[0]))
     if len(wrong):
-        raise IndexError(f"product {wrong[0]} takes block {indices[wrong[0]]} of {name}, which has {x.shape[0]}")
+        raise IndexError(f"product {wrong[0]} names block {indices[wrong[0]]} of {name}, which has {x.shape[0]} blocks")
 
 
 def _run(a, b, out, lists, factors, options):
@@ -86,6 +86,6 @@ def _run(a, b, out, lists, factors, options):
         if copies & _core.COPY_OUT:
             z = kind.packed(out[1], False)
     else:
-        raise RuntimeError("packed copies of all operands were refused too: this is a defect of tilewright")
+        raise RuntimeError("packed copies of all operands were refused too: this is a bug of tilewright")
     if z is not out[1]:
         kind.assign(out[1], z)

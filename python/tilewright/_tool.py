@@ -37,19 +37,20 @@ def plain(name, value):
     """A word that the tool does not take for one of its flags."""
     word = text(name, os.fspath(value) if hasattr(value, "__fspath__") else value)
     if word.startswith("-"):
-        raise ValueError(f"{name} = {word!r} begins with a dash, as the flags of the tool do")
+        raise ValueError(f"{name} = {word!r} begins with a dash, like a flag of the tool")
     return word
 
 
 def _complaint(text, status):
     lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines:
-        return f"it ended with status {status}"
+        return f"the tool ended with status {status}"
     said = lines[-1].replace(" (see tilewright --help)", "")
-    unknown = re.search(r"arguments? w\w+ not expected:.* --([\w-]+)", said)
+    unknown = re.search(r"unexpected argument: (?:.* )?--([\w-]+)", said)
     if unknown:
-        return f"unknown keyword '{unknown[1].replace('-', '_')}'; there are those of the tool's flags"
-    return said
+        return f"unknown keyword '{unknown[1].replace('-', '_')}' (expected a flag of the tool)"
+    # A keyword has no dashes.
+    return re.sub(r"^tilewright: --([\w-]+)", lambda flag: "tilewright: " + flag[1].replace("-", "_"), said)
 
 
 def run_tool(words, progress=None):
@@ -85,7 +86,7 @@ def run_json(words, options, progress=None):
     """The objects that the tool writes with --json, one a line. Raises TypeError for flags that leave nothing to read."""
     for name in ("json", "help", "version"):
         if name in options:
-            raise TypeError(f"{words[0]} takes no '{name}': what the tool writes as JSON is returned")
+            raise TypeError(f"{words[0]} takes no '{name}': it returns the JSON of the tool")
     handle, path = tempfile.mkstemp(suffix=".jsonl", prefix="tilewright-")
     os.close(handle)
     try:
@@ -103,7 +104,7 @@ def info(measure=False, **options):
 
 
 def bench(family="gemm_small_cpu", *, progress=None, **options):
-    """Ours beside the peers, interleaved in one run: one dictionary for each case and implementation, and summaries at the
+    """Compares tilewright with the libraries found on this machine: one dictionary for each case and implementation, and summaries at the
     end. Keywords are the flags of `tilewright bench`, such as dtype="f64", sizes="2:8", batch=10000, peers="none".
     progress(text) is called for each line that the tool prints."""
     return run_json(["bench", plain("family", family)], options, progress)

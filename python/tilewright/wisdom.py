@@ -35,8 +35,7 @@ def merge(*files, into=None):
 
 def diff(*files):
     """What two files, or one and the user's wisdom, know differently: a list of dictionaries."""
-    text = run_tool(["wisdom", "diff", *_files(files)])
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return run_json(["wisdom", "diff", *_files(files)], {})
 
 
 def file():

@@ -1,5 +1,4 @@
-// A bounded cache of shared objects: many threads may look objects up by key at once, and the number of
-// objects, or the sum of their weights, is limited. It makes no objects itself.
+// A cache of shared objects by key, for many threads, bounded by number or by the sum of weights.
 #pragma once
 
 #include <atomic>
@@ -17,10 +16,8 @@
 
 namespace tilewright {
 
-// A full map evicts by the clock algorithm (second chance): each entry used since the hand last passed it
-// stays for another round, so that a look-up moves nothing. Entries added by keep() are not evicted. Evicted
-// objects are destroyed when no lock is held, because that may take long: a GPU's module waits for its
-// device.
+// Eviction is by the clock algorithm (second chance), so that a look-up moves nothing. Entries added by
+// keep() are not evicted. Evicted objects die outside the lock: a GPU's module waits for its device.
 template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class BoundedMap {
  public:
@@ -51,16 +48,14 @@ class BoundedMap {
   }
 
   // Returns the object under `key`; if there is none, adds the result of make(). make() is called without a
-  // lock, so that no reader waits for it: two threads may make the same object, and the first to finish keeps
-  // its place.
+  // lock: two threads may make the same object, and the first to finish is kept.
   template <class Make>
   Value get(const Key& key, Make&& make) {
     if (Value value = find(key)) return value;
     return add(key, make());
   }
 
-  // Adds `value` or replaces the object under `key`. It stays until erase_if() removes it, as long as the
-  // kept objects together weigh less than the limit.
+  // Adds or replaces an object that stays until erase_if(), while kept ones weigh less than the limit.
   void keep(const Key& key, Value value) {
     std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
@@ -76,7 +71,7 @@ class BoundedMap {
   void erase_if(F&& f) {
     std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
-    std::erase_if(turns_, [&](Node* node) { return node->second.kept || f(*node->second.value); });
+    std::erase_if(clock_, [&](Node* node) { return node->second.kept || f(*node->second.value); });
     for (auto it = entries_.begin(); it != entries_.end();)
       it = f(*it->second.value) ? forget(it, dropped) : std::next(it);
   }
@@ -93,22 +88,22 @@ class BoundedMap {
 
   Entry& place(const Key& key, Value value, std::vector<Value>& dropped) {
     const std::size_t weight = weigh_ == nullptr ? 1 : weigh_(value);
-    while (!turns_.empty() && weight_ - kept_weight_ + weight > largest_) take_turn(dropped);
+    while (!clock_.empty() && weight_ - kept_weight_ + weight > largest_) move_hand(dropped);
     Node& node = *entries_.try_emplace(key).first;
     node.second.value = std::move(value);
     node.second.weight = weight;
     weight_ += weight;
-    turns_.push_back(&node);
+    clock_.push_back(&node);
     return node.second;
   }
-  void take_turn(std::vector<Value>& dropped) {
-    Node* node = turns_.front();
-    turns_.pop_front();
+  void move_hand(std::vector<Value>& dropped) {
+    Node* node = clock_.front();
+    clock_.pop_front();
     if (node->second.kept) return;
-    if (node->second.used.exchange(false)) return turns_.push_back(node);
+    if (node->second.used.exchange(false)) return clock_.push_back(node);
     forget(entries_.find(node->first), dropped);
   }
-  // Removes an entry that is not, or no longer, in turns_.
+  // Removes an entry that is not, or no longer, in clock_.
   typename Entries::iterator forget(typename Entries::iterator it, std::vector<Value>& dropped) {
     weight_ -= it->second.weight;
     if (it->second.kept) kept_weight_ -= it->second.weight;
@@ -116,7 +111,7 @@ class BoundedMap {
     return entries_.erase(it);
   }
   void erase(typename Entries::iterator it, std::vector<Value>& dropped) {
-    std::erase(turns_, &*it);
+    std::erase(clock_, &*it);
     forget(it, dropped);
   }
 
@@ -124,7 +119,7 @@ class BoundedMap {
   const Weigh weigh_;
   mutable SharedMutex mutex_;
   Entries entries_;
-  std::deque<Node*> turns_;
+  std::deque<Node*> clock_;
   std::size_t weight_ = 0, kept_weight_ = 0;  // of all entries, and of the kept ones
 };
 

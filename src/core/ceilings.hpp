@@ -1,5 +1,5 @@
-// The measured ceilings of a CPU with a number of threads, and of a GPU: the speeds from which bounds are
-// computed. src/measure and tools/bench measure them and wisdom/ stores them; these are only the structs.
+// The measured ceilings of a CPU with a number of threads, and of a GPU, and the bound of a problem that
+// follows from them. src/measure and tools/bench measure ceilings, and wisdom/ stores them.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,12 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "tilewright/problem.hpp"
 
 namespace tilewright {
 
-// GFLOP/s of multiply-add loops and GB/s of streaming loops, all `threads` together; 0 if the machine has no
-// such vectors. The streams are equal parts of A, B and C: update reads and writes C, write only writes it.
+// GFLOP/s of multiply-add loops (0 without such vectors) and GB/s of streaming loops, all `threads` together.
+// The streams are equal parts of A, B and C: update reads and writes C, write only writes it.
 struct Ceilings {
   std::string device;
   std::int64_t threads = 1;
@@ -51,24 +52,37 @@ struct GpuCeilings {
   double memory_gbytes(bool read_c) const { return read_c ? memory_update : memory_write; }
 };
 
-template <>
-struct FieldList<Ceilings> {
-  using C = Ceilings;
-  static constexpr auto value = std::make_tuple(
-      field("device", &C::device), field("threads", &C::threads), field("fma_f64_256", &C::fma_f64_256),
-      field("fma_f64_512", &C::fma_f64_512), field("fma_f32_256", &C::fma_f32_256),
-      field("fma_f32_512", &C::fma_f32_512), field("memory_read", &C::memory_read),
-      field("memory_update", &C::memory_update), field("memory_write", &C::memory_write),
-      field("l2_update", &C::l2_update), field("l2_write", &C::l2_write), field("time", &C::time));
+TILEWRIGHT_FIELDS(Ceilings, device, threads, fma_f64_256, fma_f64_512, fma_f32_256, fma_f32_512, memory_read,
+                  memory_update, memory_write, l2_update, l2_write, time);
+
+TILEWRIGHT_FIELDS(GpuCeilings, device, multiply_f64, multiply_f32, memory_update, memory_write, time);
+
+struct Bound {
+  double seconds = 0;
+  double gflops = 0;
+  std::string kind;    // "memory" or "compute"
+  double ceiling = 0;  // GB/s or GFLOP/s
 };
 
-template <>
-struct FieldList<GpuCeilings> {
-  using C = GpuCeilings;
-  static constexpr auto value =
-      std::make_tuple(field("device", &C::device), field("multiply_f64", &C::multiply_f64),
-                      field("multiply_f32", &C::multiply_f32), field("memory_update", &C::memory_update),
-                      field("memory_write", &C::memory_write), field("time", &C::time));
-};
+// T >= max(bytes / B, flops / P) from the ceilings of the CPU or GPU that runs the problem, with `moved`
+// bytes of traffic. Problems expected in a cache have only the compute bound.
+template <class AnyCeilings>
+Bound bound_of(const GemmProblem& problem, const AnyCeilings& ceilings, double moved) {
+  const double compute = ceilings.compute_gflops(problem.dtype);
+  const double memory = ceilings.memory_gbytes(problem.beta != Scalar::zero);
+  const double compute_s = compute > 0 ? flops(problem) / (compute * 1e9) : 0;
+  const bool in_memory = problem.residency != Residency::l1 && problem.residency != Residency::l2;
+  const double memory_s = in_memory && memory > 0 ? moved / (memory * 1e9) : 0;
+  Bound bound;
+  bound.seconds = std::max(compute_s, memory_s);
+  bound.kind = memory_s > compute_s ? "memory" : "compute";
+  bound.ceiling = memory_s > compute_s ? memory : compute;
+  if (bound.seconds > 0) bound.gflops = flops(problem) / bound.seconds * 1e-9;
+  return bound;
+}
+
+inline Bound bound_of(const GemmProblem& problem, const Ceilings& ceilings) {
+  return bound_of(problem, ceilings, bytes(problem));
+}
 
 }  // namespace tilewright

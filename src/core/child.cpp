@@ -25,9 +25,9 @@ using File = std::unique_ptr<std::FILE, Close>;
 File scratch(const std::string& program) {
   File file(std::tmpfile());
   if (!file)
-    throw Error(
-        ErrorCode::io, program,
-        fmt::format("no file for the input and output of '{}': {}", program, system_error_text(errno)));
+    throw Error(ErrorCode::io, program,
+                fmt::format("cannot create files for the input and output of '{}': {}", program,
+                            system_error_text(errno)));
   return file;
 }
 

@@ -1,5 +1,4 @@
-// Runs another program (a disassembler, a plotter) with a text as its input and hands back what it wrote. No
-// shell is in between, and nothing is left running.
+// Runs another program (a disassembler, a plotter) without a shell and returns its output.
 #pragma once
 
 #include <string>

@@ -1,10 +1,13 @@
-// Turns a run-time DType into a C++ type exactly once: dispatch(dtype, [&]<class T>() { ... }).
+// Element types: from a DType to a C++ type, dispatch(dtype, [&]<class T>() { ... }), and their product.
 #pragma once
 
 #include <complex>
 #include <utility>
 
 #include "tilewright/types.hpp"
+
+// Explicit instantiations for every element type: TILEWRIGHT_FOR_TYPES(X) expands X(T) for each T.
+#define TILEWRIGHT_FOR_TYPES(X) X(float) X(double) X(std::complex<float>) X(std::complex<double>)
 
 namespace tilewright {
 
@@ -20,7 +23,18 @@ decltype(auto) dispatch(DType dtype, F&& f) {
     case DType::c128:
       return f.template operator()<std::complex<double>>();
   }
-  throw Error(ErrorCode::internal, "dtype", "dtype holds no known value");
+  throw Error(ErrorCode::internal, "dtype", "dtype is invalid (expected f32, f64, c64 or c128)");
+}
+
+// The product that every kernel computes: (a + bi)(c + di) = (ac - bd) + (ad + bc)i. The operator of
+// std::complex turns some NaN into infinities (C's Annex G), which no kernel does.
+template <class T>
+constexpr T product(T x, T y) {
+  return x * y;
+}
+template <class R>
+constexpr std::complex<R> product(std::complex<R> x, std::complex<R> y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
 }  // namespace tilewright

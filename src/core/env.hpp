@@ -1,53 +1,42 @@
-// Every environment variable of the project, with its default and a sentence each. Read once, when a Context
-// is made.
+// Every environment variable of the project, the folders that they name, and the rank that MPI launchers tell
+// through them. Read once, when a Context is made.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "core/local_rank.hpp"
-
 namespace tilewright {
 
+// The rank of this process among those that an MPI launcher started on this node.
+struct LocalRank {
+  int rank = 0, count = 1;
+};
+
+// Reads the environment: Open MPI's OMPI_COMM_WORLD_LOCAL_RANK and _SIZE, MPICH's and Intel's MPI_LOCALRANKID
+// and MPI_LOCALNRANKS, MVAPICH's MV2_COMM_WORLD_LOCAL_RANK and _SIZE, or Slurm's SLURM_LOCALID and
+// SLURM_STEP_TASKS_PER_NODE. Without a valid pair the process counts as the only one.
+LocalRank local_rank();
+
+struct GpuPart {
+  std::vector<int> positions;  // among the node's GPUs
+  int sharers = 1;             // how many ranks use these GPUs, this rank included
+};
+
+// Deals `gpus` GPUs to the ranks as evenly as possible, neighbouring GPUs to neighbouring ranks. If there are
+// fewer GPUs than ranks, each rank shares one with others.
+GpuPart part_of_gpus(const LocalRank& local, int gpus);
+
+// The variables TILEWRIGHT_CPU, TILEWRIGHT_WISDOM, ...; "" if unset. environment_variables() explains them.
 struct Environment {
-  std::string
-      cpu;  // TILEWRIGHT_CPU: forces the CPU kernels: portable, avx2, avx512; "" = best the machine has
-  std::string
-      wisdom;  // TILEWRIGHT_WISDOM: the user's wisdom; "" = tilewright/wisdom.sqlite in $XDG_DATA_HOME
-  std::string notices;  // TILEWRIGHT_NOTICES: on (default), off: say when wisdom has no exact record
-  std::string share;    // TILEWRIGHT_SHARE: folder that holds wisdom/; "" = beside the library
-  std::string
-      cache;  // TILEWRIGHT_CACHE: compiled kernels, logs of searches; "" = $XDG_CACHE_HOME or ~/.cache
-  std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
-  std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
-  std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: further compiler options, separated by spaces
-  std::string cublasmp;     // TILEWRIGHT_CUBLASMP: NVIDIA's distributed BLAS; "" = first found
-  std::string jit;          // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
-  std::string team;         // TILEWRIGHT_TEAM: auto (default), own, openmp: whose threads run parallel calls
-  std::string gpus;         // TILEWRIGHT_GPUS: how many or which GPUs may take host operands; "" = the rank's
-  std::string gpu_memory;   // TILEWRIGHT_GPU_MEMORY: limit for each of them: 8GiB; "" = the free memory
-  std::string log;          // TILEWRIGHT_LOG: off, warn (default), info, debug
-  std::string blas;         // TILEWRIGHT_BLAS: auto (default), off, all: which BLAS calls are served
-  std::string verbose;      // TILEWRIGHT_VERBOSE: 0 (default) to 3: how much is reported of BLAS calls
-  std::string record;       // TILEWRIGHT_RECORD: file to which the problems of BLAS calls are recorded
-  LocalRank local;          // set by MPI launchers; not a variable of this project
+  std::string cpu, wisdom, notices, share, cache, cblas, nvrtc, nvrtc_flags, cublasmp, jit, team, gpus,
+      gpu_memory, log, blas, verbose, record;
+  LocalRank local;
 
   static Environment read();
 };
 
-// Returns the folder for files that may be lost without harm: TILEWRIGHT_CACHE, else tilewright/ in
-// $XDG_CACHE_HOME or ~/.cache; "" if none of these is set to an absolute path.
-std::string cache_folder(const Environment& environment);
-
-// Makes the path absolute relative to the current folder; "" stays "".
-std::string absolute_path(const std::string& path);
-
-// Returns the path of a file in the cache folder; "" if there is no such folder.
-std::string cache_file(const Environment& environment, const char* name);
-
-// Returns the folder for files that a user would miss: tilewright/ in $XDG_DATA_HOME or ~/.local/share; "" if
-// there is no such folder.
-std::string data_folder();
+// True if TILEWRIGHT_PERF_MAP = 1: generated code is named for perf.
+bool wants_perf_map();
 
 struct EnvironmentVariable {
   const char* name;
@@ -55,5 +44,24 @@ struct EnvironmentVariable {
   const char* meaning;
 };
 const std::vector<EnvironmentVariable>& environment_variables();
+
+// Makes the path absolute relative to the current folder; "" stays "".
+std::string absolute_path(const std::string& path);
+
+// Returns the folder for files that may be lost without harm: TILEWRIGHT_CACHE, else tilewright/ in
+// $XDG_CACHE_HOME or ~/.cache; "" if none of these is set to an absolute path.
+std::string cache_folder(const Environment& environment);
+
+// Returns the path of a file in the cache folder; "" if there is no such folder.
+std::string cache_file(const Environment& environment, const char* name);
+
+// The folder for files that a user would miss: tilewright/ in $XDG_DATA_HOME or ~/.local/share, else "".
+std::string data_folder();
+
+// Returns the folder that holds the shipped `part`/ (wisdom, kernel); empty if none is installed.
+std::string share_folder(const Environment& environment, const std::string& part);
+
+// Returns the shared library or program that this code is part of; "" if the system does not say.
+std::string own_file();
 
 }  // namespace tilewright

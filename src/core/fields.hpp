@@ -1,6 +1,5 @@
-// One field list per struct. A struct that specialises FieldList gets printing, JSON, hashing and parsing by
-// name from the functions below; nothing else in the project lists its members again. Enums get their names
-// the same way.
+// One field list per struct: FieldList gives it printing, JSON, hashing and parsing by name, and nothing else
+// lists its members again. Enums get their names the same way.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -33,9 +33,19 @@ constexpr Field<S, M> field(const char* name, M S::*member) {
 template <class S>
 struct FieldList;
 
-// Specialise with `static constexpr std::array value{std::pair{E::x, "x"}, ...}`.
 template <class E>
 struct EnumNames;
+// Declares the names of an enum's values 0, 1, ...: TILEWRIGHT_NAMES(E, "x", "y", ...).
+#define TILEWRIGHT_NAMES(E, ...)                         \
+  template <>                                            \
+  struct EnumNames<E> {                                  \
+    static constexpr auto value = named<E>(__VA_ARGS__); \
+  }
+template <class E, class... Names>
+constexpr std::array<std::pair<E, const char*>, sizeof...(Names)> named(Names... names) {
+  int value = 0;
+  return {std::pair{E(value++), names}...};
+}
 
 template <class S, class F>
 constexpr void for_each_field(F&& f) {
@@ -49,15 +59,37 @@ requires std::is_enum_v<E> std::string to_string(E value) {
   return "?";
 }
 
+// Returns "f32, f64, c64 or c128".
+template <class E>
+std::string expected_names() {
+  std::string text;
+  const auto& all = EnumNames<E>::value;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + std::string(all[i].second);
+  return text;
+}
+
+template <class E>
+std::optional<E> enum_named(std::string_view name) {
+  for (const auto& [value, its_name] : EnumNames<E>::value)
+    if (name == its_name) return value;
+  return std::nullopt;
+}
+
+// "f32, f64, c64, c128"
+template <class E>
+std::string enum_names() {
+  std::string names;
+  for (const auto& [value, name] : EnumNames<E>::value)
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
 template <class E>
 E enum_from_string(std::string_view text, std::string_view argument) {
-  std::string known;
-  for (const auto& [candidate, name] : EnumNames<E>::value) {
-    if (text == name) return candidate;
-    known += known.empty() ? name : std::string(", ") + name;
-  }
+  if (const auto value = enum_named<E>(text)) return *value;
   throw Error(ErrorCode::invalid_argument, std::string(argument),
-              fmt::format("{} = '{}' is not one of {}", argument, text, known));
+              fmt::format("{} = '{}' is not one of {}", argument, text, enum_names<E>()));
 }
 
 template <class M>
@@ -85,7 +117,7 @@ void value_from_json(const nlohmann::json& json, std::string_view argument, M& v
       if constexpr (std::is_integral_v<M> && !std::is_same_v<M, bool>)
         if (!is_integer_of<M>(json))
           throw Error(ErrorCode::invalid_argument, std::string(argument),
-                      fmt::format("{} = {} is no integer of its range", argument, json.dump()));
+                      fmt::format("{} = {} is not an integer in the field's range", argument, json.dump()));
       value = json.get<M>();
     }
   } catch (const nlohmann::json::exception&) {
@@ -97,7 +129,7 @@ void value_from_json(const nlohmann::json& json, std::string_view argument, M& v
 // Returns the parser's message about a line, without the JSON library's own numbering.
 inline std::string json_fault(const std::exception& error) {
   if (const auto* parse = dynamic_cast<const nlohmann::json::parse_error*>(&error))
-    return fmt::format("no JSON from its byte {} on", parse->byte);
+    return fmt::format("invalid JSON at byte {}", parse->byte);
   const std::string text = error.what();
   const std::size_t end = text.starts_with("[json.exception") ? text.find("] ") : std::string::npos;
   return end == std::string::npos ? text : text.substr(end + 2);
@@ -120,6 +152,13 @@ nlohmann::json field_to_json(const S& object, std::string_view name) {
   return json;
 }
 
+template <class S>
+std::string field_names() {
+  std::string names;
+  for_each_field<S>([&](const auto& f) { names += (names.empty() ? "" : ", ") + std::string(f.name); });
+  return names;
+}
+
 // Members absent from `json` keep their value from `base`; unknown names are refused.
 template <class S>
 S from_json(const nlohmann::json& json, S base = {}) {
@@ -135,7 +174,8 @@ S from_json(const nlohmann::json& json, S base = {}) {
     bool found = false;
     for_each_field<S>([&](const auto& f) { found = found || item.key() == f.name; });
     if (!found)
-      throw Error(ErrorCode::invalid_argument, item.key(), fmt::format("'{}' is not a field", item.key()));
+      throw Error(ErrorCode::invalid_argument, item.key(),
+                  fmt::format("'{}' is not a field (expected one of {})", item.key(), field_names<S>()));
   }
   return base;
 }
@@ -152,6 +192,25 @@ std::string describe(const S& object) {
   return text;
 }
 
+// Declares the field list of S: at most 64 members, each under its own name.
+#define TILEWRIGHT_FIELDS(S, ...)                                                    \
+  template <>                                                                        \
+  struct FieldList<S> {                                                              \
+    static constexpr auto value =                                                    \
+        std::make_tuple(TILEWRIGHT_EXPAND64(TILEWRIGHT_EACH_FIELD(S, __VA_ARGS__))); \
+  }
+#define TILEWRIGHT_EACH_FIELD(S, member, ...) \
+  field(#member, &S::member) __VA_OPT__(, TILEWRIGHT_NEXT_FIELD TILEWRIGHT_PARENS(S, __VA_ARGS__))
+#define TILEWRIGHT_NEXT_FIELD() TILEWRIGHT_EACH_FIELD
+#define TILEWRIGHT_PARENS ()
+#define TILEWRIGHT_EXPAND64(...) \
+  TILEWRIGHT_EXPAND16(TILEWRIGHT_EXPAND16(TILEWRIGHT_EXPAND16(TILEWRIGHT_EXPAND16(__VA_ARGS__))))
+#define TILEWRIGHT_EXPAND16(...) \
+  TILEWRIGHT_EXPAND4(TILEWRIGHT_EXPAND4(TILEWRIGHT_EXPAND4(TILEWRIGHT_EXPAND4(__VA_ARGS__))))
+#define TILEWRIGHT_EXPAND4(...) \
+  TILEWRIGHT_EXPAND1(TILEWRIGHT_EXPAND1(TILEWRIGHT_EXPAND1(TILEWRIGHT_EXPAND1(__VA_ARGS__))))
+#define TILEWRIGHT_EXPAND1(...) __VA_ARGS__
+
 template <class S>
 std::size_t hash_fields(const S& object) {
   std::uint64_t h = 1469598103934665603ull;  // FNV-1a over the members' integral values
@@ -162,62 +221,17 @@ std::size_t hash_fields(const S& object) {
   return static_cast<std::size_t>(h);
 }
 
-template <>
-struct EnumNames<DType> {
-  static constexpr std::array value{std::pair{DType::f32, "f32"}, std::pair{DType::f64, "f64"},
-                                    std::pair{DType::c64, "c64"}, std::pair{DType::c128, "c128"}};
-};
-template <>
-struct EnumNames<Op> {
-  static constexpr std::array value{std::pair{Op::none, "n"}, std::pair{Op::trans, "t"},
-                                    std::pair{Op::conj_trans, "c"}};
-};
-template <>
-struct EnumNames<Layout> {
-  static constexpr std::array value{std::pair{Layout::single, "single"},
-                                    std::pair{Layout::strided, "strided"},
-                                    std::pair{Layout::pointer, "pointer"},
-                                    std::pair{Layout::interleaved, "interleaved"},
-                                    std::pair{Layout::block_interleaved, "block_interleaved"},
-                                    std::pair{Layout::grouped, "grouped"},
-                                    std::pair{Layout::variable, "variable"}};
-};
-template <>
-struct EnumNames<Location> {
-  static constexpr std::array value{std::pair{Location::host, "host"}, std::pair{Location::device, "device"}};
-};
-template <>
-struct EnumNames<Target> {
-  static constexpr std::array value{std::pair{Target::automatic, "auto"}, std::pair{Target::cpu, "cpu"},
-                                    std::pair{Target::gpu, "gpu"}, std::pair{Target::hybrid, "hybrid"}};
-};
-template <>
-struct EnumNames<SplitWay> {
-  static constexpr std::array value{
-      std::pair{SplitWay::model, "model"}, std::pair{SplitWay::guided, "guided"},
-      std::pair{SplitWay::exhaustive, "exhaustive"}, std::pair{SplitWay::fixed, "fixed"}};
-};
-template <>
-struct EnumNames<OnDeviceFailure> {
-  static constexpr std::array value{std::pair{OnDeviceFailure::error, "error"},
-                                    std::pair{OnDeviceFailure::redo, "redo"}};
-};
-template <>
-struct EnumNames<Objective> {
-  static constexpr std::array value{std::pair{Objective::time, "time"},
-                                    std::pair{Objective::energy, "energy"}, std::pair{Objective::edp, "edp"},
-                                    std::pair{Objective::alpha, "alpha"},
-                                    std::pair{Objective::energy_within, "energy_within"}};
-};
-template <>
-struct EnumNames<MathMode> {
-  static constexpr std::array value{std::pair{MathMode::full, "full"}};
-};
-template <>
-struct EnumNames<Residency> {
-  static constexpr std::array value{std::pair{Residency::automatic, "auto"},
-                                    std::pair{Residency::cold, "cold"}, std::pair{Residency::l2, "l2"},
-                                    std::pair{Residency::l1, "l1"}};
-};
+TILEWRIGHT_NAMES(DType, "f32", "f64", "c64", "c128");
+TILEWRIGHT_NAMES(Op, "n", "t", "c");
+TILEWRIGHT_NAMES(Layout, "single", "strided", "pointer", "interleaved", "block_interleaved", "grouped",
+                 "variable");
+TILEWRIGHT_NAMES(Location, "host", "device");
+TILEWRIGHT_NAMES(Target, "auto", "cpu", "gpu", "hybrid");
+TILEWRIGHT_NAMES(SplitRule, "model", "guided", "exhaustive", "fixed");
+TILEWRIGHT_NAMES(OnDeviceFailure, "error", "redo");
+TILEWRIGHT_NAMES(Objective, "time", "energy", "edp", "alpha", "energy_within");
+TILEWRIGHT_NAMES(MathMode, "full");
+TILEWRIGHT_NAMES(InfoMode, "none", "all", "group", "any");
+TILEWRIGHT_NAMES(Residency, "auto", "cold", "l2", "l1");
 
 }  // namespace tilewright

@@ -1,6 +1,5 @@
-// The only include of nlohmann's JSON. The destructor of a JSON value allocates, to take nested values apart
-// without recursion, and ends the process if there is no memory. Here such a request is served from a
-// reserve.
+// The only include of nlohmann's JSON. The destructor of a JSON value allocates and ends the process if there
+// is no memory; here such a request is served from a reserve.
 #pragma once
 
 #include <atomic>

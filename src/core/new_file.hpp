@@ -1,22 +1,62 @@
 // The one writer of files: outputs, exports, reports, records and caches. A file appears under its name only
-// when it is whole and on the disk. A file that cannot be replaced is written into, and so are descriptors
-// and pipes. The callers decide on the contents.
+// when it is whole and on the disk. Descriptors, pipes and files that cannot be replaced are written into.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
+#include <optional>
 #include <string>
 
-#include "core/output_place.hpp"
+#include "tilewright/types.hpp"
 
 namespace tilewright {
+
+// An open file, closed on destruction.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const noexcept { return number_; }
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  int release() noexcept;
+
+ private:
+  int number_;
+};
+
+// An output's name in messages. A wrong path is an invalid argument, or a failed job if not the caller's.
+struct OutputName {
+  std::string argument, path;
+  ErrorCode wrong_path = ErrorCode::invalid_argument;
+
+  std::string text() const;  // output = 'C.npy'
+  [[noreturn]] void fail(const std::string& doing, int error) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+};
+
+// The destination of an output: a name in an open folder, or an open descriptor such as /dev/fd/3.
+struct OutputPlace {
+  Descriptor folder;                  // open, so that renaming a folder above it changes nothing
+  std::string name;                   // in that folder
+  std::string path;                   // of the file itself, for messages and for readers
+  bool is_link = false;               // true if the caller named a link to it
+  std::optional<struct stat> status;  // of the existing entry, if any
+  Descriptor stream;                  // open for writing if a descriptor was named
+  int number = -1;                    // of that descriptor
+};
+
+// Throws Error naming the output if the path cannot be written.
+OutputPlace find_output_place(const OutputName& name);
 
 class OutputFile {
  public:
   // Resolves the path without creating anything. Throws Error naming the argument if the place cannot be
   // written, as with another user's file in a folder that everybody can write to.
   explicit OutputFile(OutputName name);
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();  // discards what was not committed: an older file is as it was
 
   // The path of the file itself, not of a link to it.
@@ -28,10 +68,9 @@ class OutputFile {
   // True for the program's standard output, under whatever name or number.
   bool is_stdout() const;
 
-  // Makes a file that nobody sees yet, readable and writable, and returns its descriptor. commit() puts it in
-  // the place of the older file, whose owner and rights it takes over without set-ID bits, or copies it into
-  // a file that must keep its place: one with several names, a mounted one, one whose owner cannot be kept, a
-  // stream.
+  // Makes an invisible file and returns its descriptor, to read and write. commit() puts it in the place of
+  // the older file, whose owner and rights it takes over without set-ID bits, or copies it into a file that
+  // must keep its place: one with several names, a mounted one, one whose owner cannot be kept, a stream.
   int make();
   void commit();
   // Calls make(), writes this text, and calls commit().

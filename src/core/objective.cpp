@@ -10,16 +10,16 @@
 namespace tilewright {
 namespace {
 
-// The penalty of a candidate that is too slow: it costs more than any that is not, and the more the slower it
-// is, so that a search is led towards the fast ones.
+// The penalty of a candidate that is too slow: the slower, the higher, and above the cost of any fast one.
 constexpr double too_slow = 1e3;
 
-constexpr double usual_within = 0.05;
+constexpr double default_within = 0.05;
 
 [[noreturn]] void refuse(const std::string& argument, const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, argument,
-              fmt::format("{} = '{}' is none of time, energy, edp, alpha=0.7 (from 0 to 1), energy_within=5%",
-                          argument, text));
+  throw Error(
+      ErrorCode::invalid_argument, argument,
+      fmt::format("{} = '{}' is not one of time, energy, edp, alpha=0.7 (from 0 to 1), energy_within=5%",
+                  argument, text));
 }
 
 bool has_number(Objective goal) { return goal == Objective::alpha || goal == Objective::energy_within; }
@@ -38,11 +38,9 @@ double number_after(const std::string& argument, const std::string& text, std::s
 TuneObjective TuneObjective::parse(const std::string& text, const std::string& argument) {
   TuneObjective objective;
   const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  bool known = false;
-  for (const auto& [goal, goal_name] : EnumNames<Objective>::value)
-    if (name == goal_name) objective.goal_ = goal, known = true;
-  if (!known || has_number(objective.goal_) != (equals != std::string::npos)) refuse(argument, text);
+  const auto goal = enum_named<Objective>(text.substr(0, equals));
+  if (!goal || has_number(*goal) != (equals != std::string::npos)) refuse(argument, text);
+  objective.goal_ = *goal;
   if (!has_number(objective.goal_)) return objective;
   objective.number_ = number_after(argument, text, equals + 1, objective.goal_ == Objective::energy_within);
   // "energy_within=5" would mean 500 %: a plain share is at most 1; larger numbers need the percent sign.
@@ -59,10 +57,10 @@ TuneObjective TuneObjective::of(Objective goal, std::optional<double> number) {
   TuneObjective objective;
   objective.goal_ = goal;
   if (!has_number(goal) && number) wrong(fmt::format("has no meaning for objective = {}", to_string(goal)));
-  if (goal == Objective::alpha && !number) wrong("is missing for objective = alpha: a weight from 0 to 1");
-  if (goal == Objective::alpha && !(*number >= 0 && *number <= 1)) wrong("is no weight from 0 to 1");
-  if (goal == Objective::energy_within && number && !(*number >= 0)) wrong("is no share of time");
-  objective.number_ = number.value_or(goal == Objective::energy_within ? usual_within : 0);
+  if (goal == Objective::alpha && !number) wrong("is missing: objective = alpha needs a weight from 0 to 1");
+  if (goal == Objective::alpha && !(*number >= 0 && *number <= 1)) wrong("is not between 0 and 1");
+  if (goal == Objective::energy_within && number && !(*number >= 0)) wrong("is negative");
+  objective.number_ = number.value_or(goal == Objective::energy_within ? default_within : 0);
   return objective;
 }
 
@@ -83,7 +81,7 @@ bool TuneObjective::needs_energy() const noexcept {
 double TuneObjective::joules(const Metrics& metrics) const {
   if (metrics.joules && *metrics.joules > 0) return *metrics.joules;
   throw Error(ErrorCode::unsupported, "objective",
-              fmt::format("objective = {} needs energy, and no meter gave a reading", text()));
+              fmt::format("objective = {} needs energy, but no meter gave a reading", text()));
 }
 
 double TuneObjective::cost(const Metrics& metrics, const Metrics& reference) const {
@@ -117,7 +115,8 @@ std::vector<double> TuneObjective::costs(std::span<const Metrics> all, const Met
 }
 
 std::size_t TuneObjective::best(std::span<const Metrics> all, const Metrics& reference) const {
-  if (all.empty()) throw Error(ErrorCode::invalid_argument, "all", "all = 0 measurements: none is the best");
+  if (all.empty())
+    throw Error(ErrorCode::invalid_argument, "all", "all is empty: there is no best measurement");
   const std::vector<double> each = costs(all, reference);
   return std::size_t(std::min_element(each.begin(), each.end()) - each.begin());
 }

@@ -1,10 +1,8 @@
 // The objective that tuning and calls minimise: time, energy, their product, a weighted sum of both, or the
-// least energy among the fast candidates. It scores measurements and takes none; if energy is needed and was
-// not measured, it throws instead of counting zero.
+// least energy among the fast candidates. Scoring throws if energy is needed and was not measured.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,12 +43,10 @@ class TuneObjective {
   // takes the fastest of `all` instead, so that no cost depends on the order of measuring.
   std::vector<double> costs(std::span<const Metrics> all, const Metrics& reference) const;
 
-  // Returns the index of the cheapest; the first among equals. Throws Error(invalid_argument) if `all` is
-  // empty.
+  // Returns the index of the first cheapest one. Throws Error(invalid_argument) if `all` is empty.
   std::size_t best(std::span<const Metrics> all, const Metrics& reference) const;
 
-  // The cost that a contest compares: cost(), except that energy_within counts the energy alone, because
-  // which candidates are fast enough is known only after the last round.
+  // The contest's cost: cost(), but energy for energy_within, as the last round shows which are fast enough.
   double contest_cost(const Metrics& metrics, const Metrics& reference) const;
   // Returns the longest time that may win if the fastest of the same contest takes `fastest_s`.
   double slowest_s(double fastest_s) const;

@@ -1,6 +1,5 @@
-// An object per thread, made when the thread first asks for it and destroyed when the thread ends. Without
-// memory own() throws, whereas the C library ends the process for a thread_local with a destructor. The main
-// thread's object lasts as long as the process.
+// An object per thread, made on first use and destroyed with it, unless it is the main thread. Without memory
+// own() throws, whereas the C library ends the process for a thread_local with a destructor.
 #pragma once
 
 #include <pthread.h>

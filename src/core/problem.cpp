@@ -1,6 +1,4 @@
-// Properties of a GemmProblem that need no run: its work, its bytes, its place in memory and its levels.
-// Sizes from outside may be absurd, and plans refuse them later, so nothing here may wrap. Validation and the
-// choice of an implementation belong to gemm/plan.
+// Properties of a GemmProblem. The sizes are not validated yet, so nothing here may wrap.
 #include "core/problem.hpp"
 
 #include <algorithm>
@@ -74,6 +72,11 @@ double flops(const GemmProblem& problem) {
          double(problem.batch_count);
 }
 
+double flops(const LuProblem& p) {
+  const double most = double(std::max(p.m, p.n)), least = double(std::min(p.m, p.n));
+  return (is_complex(p.dtype) ? 4 : 1) * least * least * (most - least / 3);
+}
+
 double bytes(const GemmProblem& problem) {
   const bool reads_ab = problem.alpha != Scalar::zero && problem.m > 0 && problem.n > 0 && problem.k > 0;
   const double c = elements(problem, shape_c(problem)) * (problem.beta == Scalar::zero ? 1 : 2);
@@ -145,18 +148,18 @@ GemmProblem without_levels(GemmProblem p) {
 namespace {
 
 void pack_levels(GemmProblem& p) {
-  const auto fill = [](std::int64_t& stride, std::int64_t usual) {
-    if (stride == 0) stride = usual;
+  const auto fill = [](std::int64_t& stride, std::int64_t normal) {
+    if (stride == 0) stride = normal;
   };
-  const BatchLevel outer = usual_level(p, 1);
+  const BatchLevel outer = dense_level(p, 1);
   fill(p.outer_a, outer.a), fill(p.outer_b, outer.b), fill(p.outer_c, outer.c);
-  const BatchLevel outermost = usual_level(p, 2);
+  const BatchLevel outermost = dense_level(p, 2);
   fill(p.outermost_a, outermost.a), fill(p.outermost_b, outermost.b), fill(p.outermost_c, outermost.c);
 }
 
 }  // namespace
 
-BatchLevel usual_level(const GemmProblem& p, std::size_t level) {
+BatchLevel dense_level(const GemmProblem& p, std::size_t level) {
   const std::int64_t count = level == 1 ? p.outer_count : p.outermost_count;
   if (count == 1) return {};
   if (level == 2 && p.outer_count != 1)

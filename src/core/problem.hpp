@@ -1,42 +1,21 @@
-// The internal side of GemmProblem: its names, its field list, and the type-erased operands that a plan is
-// run with.
+// The internal side of GemmProblem and LuProblem: field lists, levels of a batch, and type-erased operands.
 #pragma once
-
-#include <utility>
 
 #include "core/fields.hpp"
 #include "tilewright/problem.hpp"
 
 namespace tilewright {
 
-template <>
-struct EnumNames<Scalar> {
-  static constexpr std::array value{std::pair{Scalar::zero, "zero"}, std::pair{Scalar::one, "one"},
-                                    std::pair{Scalar::general, "general"}};
-};
+// The name of the enum inside the library: kernel sources, whose text is hashed for shipped wisdom, use it.
+using Sums = Accumulate;
 
-template <>
-struct EnumNames<Sums> {
-  static constexpr std::array value{std::pair{Sums::none, "none"},
-                                    std::pair{Sums::batch_reduce, "batch_reduce"},
-                                    std::pair{Sums::stack, "stack"}};
-};
+TILEWRIGHT_NAMES(Scalar, "zero", "one", "general", "per_problem");
 
-template <>
-struct FieldList<GemmProblem> {
-  using P = GemmProblem;
-  static constexpr auto value = std::make_tuple(
-      field("dtype", &P::dtype), field("op_a", &P::op_a), field("op_b", &P::op_b), field("m", &P::m),
-      field("n", &P::n), field("k", &P::k), field("lda", &P::lda), field("ldb", &P::ldb),
-      field("ldc", &P::ldc), field("layout", &P::layout), field("block", &P::block),
-      field("stride_a", &P::stride_a), field("stride_b", &P::stride_b), field("stride_c", &P::stride_c),
-      field("batch_count", &P::batch_count), field("outer_count", &P::outer_count),
-      field("outer_a", &P::outer_a), field("outer_b", &P::outer_b), field("outer_c", &P::outer_c),
-      field("outermost_count", &P::outermost_count), field("outermost_a", &P::outermost_a),
-      field("outermost_b", &P::outermost_b), field("outermost_c", &P::outermost_c), field("alpha", &P::alpha),
-      field("beta", &P::beta), field("residency", &P::residency), field("location", &P::location),
-      field("sums", &P::sums), field("run", &P::run));
-};
+TILEWRIGHT_NAMES(Sums, "none", "batch_reduce", "stack");
+
+TILEWRIGHT_FIELDS(GemmProblem, dtype, op_a, op_b, m, n, k, lda, ldb, ldc, layout, block, stride_a, stride_b,
+                  stride_c, batch_count, outer_count, outer_a, outer_b, outer_c, outermost_count, outermost_a,
+                  outermost_b, outermost_c, alpha, beta, residency, location, sums, run);
 
 // True if elements of many problems lie side by side.
 constexpr bool is_interleaved(Layout layout) {
@@ -56,9 +35,8 @@ inline constexpr std::size_t most_batch_levels = 3;
 std::array<BatchLevel, most_batch_levels> batch_levels(const GemmProblem& problem);
 void set_batch_levels(GemmProblem& problem, const std::array<BatchLevel, most_batch_levels>& levels);
 
-// Returns the count of an outer level (1 or 2) and the strides with which its parts follow one another
-// densely.
-BatchLevel usual_level(const GemmProblem& problem, std::size_t level);
+// Returns the count of an outer level (1 or 2) and the strides of its parts if they are dense.
+BatchLevel dense_level(const GemmProblem& problem, std::size_t level);
 
 // True if there is more than one level; a valid problem of another layout has one.
 inline bool has_levels(const GemmProblem& p) { return p.outer_count != 1 || p.outermost_count != 1; }
@@ -67,8 +45,7 @@ inline bool has_levels(const GemmProblem& p) { return p.outer_count != 1 || p.ou
 // one continues where the inner one ends. The problem must be valid.
 GemmProblem with_joined_levels(const GemmProblem& problem);
 
-// Returns the problem with the innermost level alone, as if it held all problems; kernels are made for this
-// form.
+// Returns the problem with the innermost level alone, as if it held all problems, for kernels.
 GemmProblem without_levels(GemmProblem problem);
 
 // Classifies a factor as kernels do.
@@ -76,6 +53,22 @@ template <class T>
 constexpr Scalar scalar_class(const T& value) {
   if (value == T(0)) return Scalar::zero;
   return value == T(1) ? Scalar::one : Scalar::general;
+}
+
+// Returns the problem as kernels are made for it: a factor with a value per problem is a general one.
+constexpr GemmProblem with_general_scalars(GemmProblem p) {
+  if (p.alpha == Scalar::per_problem) p.alpha = Scalar::general;
+  if (p.beta == Scalar::per_problem) p.beta = Scalar::general;
+  return p;
+}
+
+// True for the factors that a GPU reads from an array with a value per problem.
+struct ScalarsVary {
+  bool alpha = false, beta = false;
+  bool any() const { return alpha || beta; }
+};
+constexpr ScalarsVary scalars_vary(const GemmProblem& p) {
+  return {p.alpha == Scalar::per_problem, p.beta == Scalar::per_problem};
 }
 
 // Returns roughly how many products of the batch are added up in one C.
@@ -113,9 +106,8 @@ struct ProductLists {
 };
 
 // The operands of one call of a batch, with types erased. For a pointer batch a, b and c are arrays of
-// pointers to matrices; otherwise they are the base addresses. alpha and beta point at values of the
-// problem's dtype; a scalar stride of 0 means one value for all problems, 1 a value per problem (alpha[p *
-// alpha_stride]).
+// pointers to matrices; else they are base addresses. alpha and beta point at values of its dtype; a scalar
+// stride of 0 means one value for all problems, 1 a value per problem (alpha[p * alpha_stride]).
 struct Operands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -140,8 +132,37 @@ bool contiguous_a(const GemmProblem& problem);
 bool contiguous_b(const GemmProblem& problem);
 bool contiguous_c(const GemmProblem& problem);
 
-// Bytes of the operands as they lie in memory, leading dimensions included; cache residency is judged by
-// this.
+// Bytes that the operands span in memory, with leading dimensions; this decides cache residency.
 double footprint_bytes(const GemmProblem& problem);
+
+TILEWRIGHT_FIELDS(LuProblem, dtype, m, n, lda, location);
+
+// The implementation that factors, and its panel width in columns; 0: its own or heuristic width.
+struct LuConfig {
+  std::string candidate{};
+  std::int64_t nb = 0;
+
+  friend bool operator==(const LuConfig&, const LuConfig&) = default;
+};
+
+TILEWRIGHT_FIELDS(LuConfig, candidate, nb);
+
+// True if the text of a problem is that of a factorization.
+inline bool is_lu_text(const std::string& text) { return text.starts_with("lu:"); }
+
+// A triangular solve as in BLAS xTRSM: op(A) X = B or X op(A) = B with a triangular A.
+enum class Side : std::uint8_t { left, right };  // the side of X on which A stands
+enum class Uplo : std::uint8_t { lower, upper };
+enum class Diag : std::uint8_t { non_unit, unit };  // unit: the diagonal is 1 and is not read
+
+struct Triangle {
+  Side side = Side::left;
+  Uplo uplo = Uplo::lower;
+  Op op = Op::none;
+  Diag diag = Diag::non_unit;
+
+  // True if op(A) is lower triangular, which decides the order of the substitution.
+  bool is_lower() const { return (uplo == Uplo::lower) == (op == Op::none); }
+};
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// Writes and reads the canonical text of a GemmProblem, family:dtype:ops:sizes[:layout][:key=value]... It
-// checks the grammar only; plans may still refuse a problem that can be read.
+// Writes and reads the canonical texts of a GemmProblem, family:dtype:ops:sizes[:layout][:key=value]..., and
+// of a LuProblem, lu:dtype:m=...,n=...[:lda=...][:location=...]. Only the grammar is checked.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 
 #include "core/problem.hpp"
 #include "core/quantity.hpp"
-#include "core/unbuilt.hpp"
 
 namespace tilewright {
 namespace {
@@ -77,13 +76,13 @@ bool has_meaning(const IntegerKey& key, const GemmProblem& p) {
 }
 
 // Returns the default stride of an outer level, which depends on the levels within; nothing for other keys.
-std::optional<std::int64_t> usual_level_stride(const IntegerKey& key, const GemmProblem& problem) {
+std::optional<std::int64_t> default_level_stride(const IntegerKey& key, const GemmProblem& problem) {
   using P = GemmProblem;
   const auto of = [&](std::size_t level, auto a, auto b, auto c) -> std::optional<std::int64_t> {
-    const BatchLevel usual = usual_level(problem, level);
-    if (key.member == a) return usual.a;
-    if (key.member == b) return usual.b;
-    if (key.member == c) return usual.c;
+    const BatchLevel normal = dense_level(problem, level);
+    if (key.member == a) return normal.a;
+    if (key.member == b) return normal.b;
+    if (key.member == c) return normal.c;
     return {};
   };
   if (const auto outer = of(1, &P::outer_a, &P::outer_b, &P::outer_c)) return outer;
@@ -99,6 +98,39 @@ GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
   return packed(without_levels(problem));
 }
 
+// Problems of the grammar that this version does not implement. That is the reason given.
+struct UnbuiltPart {
+  std::string_view part, what;
+};
+constexpr std::array unbuilt_families{UnbuiltPart{"potrf", "batched Cholesky factorizations"},
+                                      UnbuiltPart{"getrf", "batched LU factorizations"},
+                                      UnbuiltPart{"geqrf", "batched QR factorizations"},
+                                      UnbuiltPart{"trsm", "batched triangular solves"},
+                                      UnbuiltPart{"posv", "batched solves by Cholesky"},
+                                      UnbuiltPart{"gesv", "batched solves by LU"},
+                                      UnbuiltPart{"syev", "batched eigenvalues"},
+                                      UnbuiltPart{"gesvd", "batched singular values"}};
+constexpr std::array unbuilt_keys{UnbuiltPart{"math=emulated", "products by emulated arithmetic"},
+                                  UnbuiltPart{"error_budget=", "products by emulated arithmetic"},
+                                  UnbuiltPart{"bits=fixed", "results with the same bits on every machine"}};
+
+// Throws Error(unsupported) if the text asks for one of them.
+void refuse_unbuilt(std::string_view problem) {
+  const auto refuse = [&](std::string_view part, std::string_view what) {
+    throw Error(
+        ErrorCode::unsupported, "problem",
+        fmt::format("problem '{}': '{}' ({}) is not implemented in this version", problem, part, what));
+  };
+  const std::string_view family = problem.substr(0, problem.find(':'));
+  for (const UnbuiltPart& one : unbuilt_families)
+    if (family == one.part) refuse(family, one.what);
+  for (std::size_t at = problem.find(':'); at != std::string_view::npos; at = problem.find(':', at + 1)) {
+    const std::string_view part = problem.substr(at + 1, problem.substr(at + 1).find(':'));
+    for (const UnbuiltPart& one : unbuilt_keys)
+      if (one.part.ends_with('=') ? part.starts_with(one.part) : part == one.part) refuse(part, one.what);
+  }
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -109,15 +141,40 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-class Parser {
+// The parts of a text between colons, and the errors that name one of them.
+class Parts {
+ protected:
+  explicit Parts(std::string_view text) : text_(text), parts_(split(text, ':')) { refuse_unbuilt(text); }
+
+  [[noreturn]] void fail(std::string_view part, std::string_view why) const {
+    throw Error(ErrorCode::invalid_argument, "problem",
+                fmt::format("problem '{}': '{}' {}", text_, part, why));
+  }
+
+  // Integers may be written as 1e6.
+  std::int64_t integer(std::string_view part, std::string_view value) const {
+    if (const auto whole = integer_from_text(value)) return *whole;
+    fail(part, "does not end in a 64-bit integer");
+  }
+
+  template <class E>
+  E read_enum(std::string_view part, const char* what) const {
+    if (const auto value = enum_named<E>(part)) return *value;
+    fail(part, fmt::format("is not a valid {} (expected {})", what, expected_names<E>()));
+  }
+
+  std::string_view text_;
+  std::vector<std::string_view> parts_;
+};
+
+class Parser : Parts {
  public:
-  explicit Parser(std::string_view text) : text_(text), parts_(split(text, ':')) {}
+  explicit Parser(std::string_view text) : Parts(text) {}
 
   GemmProblem parse() {
-    refuse_unbuilt(text_);
+    if (parts_.size() > 1) read_family(parts_[0]);  // the text of another operation is named as such
     if (parts_.size() < 4)
       fail(text_, "has fewer than the four parts family:dtype:ops:sizes, as in gemm:f64:nn:m=4,n=5,k=6");
-    read_family(parts_[0]);
     problem_.dtype = read_enum<DType>(parts_[1], "dtype");
     read_ops(parts_[2]);
     read_sizes(parts_[3]);
@@ -126,21 +183,6 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view part, const std::string& why) const {
-    throw Error(ErrorCode::invalid_argument, "problem",
-                fmt::format("problem '{}': the part '{}' {}", text_, part, why));
-  }
-
-  template <class E>
-  E read_enum(std::string_view part, const char* what) const {
-    std::string known;
-    for (const auto& [candidate, name] : EnumNames<E>::value) {
-      if (part == name) return candidate;
-      known += known.empty() ? name : std::string(", ") + name;
-    }
-    fail(part, fmt::format("is no {} (one of {})", what, known));
-  }
-
   void read_family(std::string_view part) {
     std::vector<std::string_view> known;
     for (const FamilyName& family : family_names) {
@@ -150,22 +192,20 @@ class Parser {
       problem_.sums = family.sums;
       return;
     }
-    fail(part, fmt::format("is no family ({})", fmt::join(known, ", ")));
+    fail(part, fmt::format("is not a valid family (expected one of {})", fmt::join(known, ", ")));
   }
 
   void read_ops(std::string_view part) {
-    if (part.size() != 2) fail(part, "is not two of n, t, c");
+    if (part.size() != 2) fail(part, "is not a pair of ops (expected two of n, t, c, as in nt)");
     problem_.op_a = read_enum<Op>(part.substr(0, 1), "op of A");
     problem_.op_b = read_enum<Op>(part.substr(1, 1), "op of B");
   }
 
-  // Integers may be written as 1e6.
   std::int64_t read_integer(std::string_view part, std::string_view value) const {
-    if (const auto integer = integer_from_text(value)) return *integer;
-    if (const std::size_t comma = value.find(',');
-        comma != std::string_view::npos && integer_from_text(value.substr(0, comma)))
-      fail(part, "holds a comma: keys behind the sizes stand between colons, as in :lda=8:ldb=8");
-    fail(part, "does not end in a 64-bit integer");
+    const std::size_t comma = value.find(',');
+    if (comma != std::string_view::npos && integer_from_text(value.substr(0, comma)))
+      fail(part, "contains a comma: separate the keys after the sizes by colons, as in :lda=8:ldb=8");
+    return integer(part, value);
   }
 
   void read_sizes(std::string_view part) {
@@ -181,28 +221,28 @@ class Parser {
         }
       if (!known && is_key(item.substr(0, equals)))
         fail(item,
-             fmt::format("is no size: it follows the sizes behind a colon, as in m=4,n=5,k=6:{}", item));
-      if (!known) fail(item, "is no size (m=, n=, k=)");
+             fmt::format("is not a size: write it after the sizes and a colon, as in m=4,n=5,k=6:{}", item));
+      if (!known) fail(item, "is not a size (expected m=, n= or k=)");
     }
     for (std::size_t i = 0; i < size_keys.size(); ++i)
       if (!seen[i])
-        fail(part, fmt::format("lacks {}= (sizes stand together between commas, as in m=4,n=5,k=6)",
-                               size_keys[i].name));
+        fail(part,
+             fmt::format("lacks {}= (separate the sizes by commas, as in m=4,n=5,k=6)", size_keys[i].name));
   }
 
   void read_part(std::string_view part) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) {
       if (problem_.layout == Layout::single)
-        fail(part, "is a batch layout, which the family gemm does not have");
-      if (problem_.sums == Sums::stack) fail(part, "is a layout, which the family gemm_stack does not have");
+        fail(part, "is a layout of batches, which the family gemm does not take");
+      if (problem_.sums == Sums::stack) fail(part, "is a layout, which the family gemm_stack does not take");
       if (layout_seen_) fail(part, "is a second layout");
       layout_seen_ = true;
       problem_.layout = read_enum<Layout>(part, "layout");
-      if (problem_.layout == Layout::single) fail(part, "is no layout of a batch");
+      if (problem_.layout == Layout::single) fail(part, "is not a layout of a batch");
       if (problem_.sums != Sums::none && problem_.layout != Layout::strided &&
           problem_.layout != Layout::pointer)
-        fail(part, "is no layout of gemm_batch_reduce (strided, pointer)");
+        fail(part, "is not a layout of gemm_batch_reduce (expected strided or pointer)");
       return;
     }
     read_key(part, part.substr(0, equals), part.substr(equals + 1));
@@ -210,7 +250,7 @@ class Parser {
 
   void read_key(std::string_view part, std::string_view key, std::string_view value) {
     if (problem_.layout == Layout::single && (key == "batch" || key == "block" || is_of_strided(key)))
-      fail(part, "describes a batch, which the family gemm does not have");
+      fail(part, "describes a batch, which the family gemm does not take");
     for (std::size_t i = 0; i < integer_keys.size(); ++i)
       if (key == integer_keys[i].name) {
         if (integers_[i]) fail(part, "is given twice");
@@ -226,7 +266,7 @@ class Parser {
     else if (key == "location")
       problem_.location = read_enum<Location>(value, "location");
     else
-      fail(part, fmt::format("has an unknown key ({})", fmt::join(all_keys, ", ")));
+      fail(part, fmt::format("has an unknown key (expected one of {})", fmt::join(all_keys, ", ")));
   }
 
   static bool is_key(std::string_view name) {
@@ -239,8 +279,7 @@ class Parser {
     return read_enum<Scalar>(value, "scalar class");
   }
 
-  // Fills in defaults in the order of their dependencies: leading dimensions, then strides and block, then
-  // the levels from the innermost outwards.
+  // Fills in defaults: leading dimensions, then strides and block, then levels from the innermost on.
   GemmProblem resolve() {
     GemmProblem given = problem_;
     for (std::size_t i = 0; i < integer_keys.size(); ++i) {
@@ -248,25 +287,56 @@ class Parser {
       if (!has_meaning(integer_keys[i], problem_))
         fail(integer_keys[i].name,
              integer_keys[i].member == &GemmProblem::run || problem_.sums != Sums::none
-                 ? fmt::format("means nothing to the family {}", family_of(problem_).name)
-                 : fmt::format("means nothing to the layout {}", to_string(problem_.layout)));
+                 ? fmt::format("does not apply to the family {}", family_of(problem_).name)
+                 : fmt::format("does not apply to the layout {}", to_string(problem_.layout)));
       given.*(integer_keys[i].member) = *integers_[i];
     }
     GemmProblem result = with_defaults(given, true);
     for (const bool is_level_stride : {false, true})
       for (std::size_t i = 0; i < integer_keys.size(); ++i) {
-        const auto usual = usual_level_stride(integer_keys[i], result);
-        if (usual.has_value() != is_level_stride) continue;
-        if (integers_[i] || usual) result.*(integer_keys[i].member) = integers_[i] ? *integers_[i] : *usual;
+        const auto normal = default_level_stride(integer_keys[i], result);
+        if (normal.has_value() != is_level_stride) continue;
+        if (integers_[i] || normal) result.*(integer_keys[i].member) = integers_[i] ? *integers_[i] : *normal;
       }
     return result;
   }
 
-  std::string_view text_;
-  std::vector<std::string_view> parts_;
   GemmProblem problem_;
   bool layout_seen_ = false;
   std::array<std::optional<std::int64_t>, integer_keys.size()> integers_;
+};
+
+class LuParser : Parts {
+ public:
+  explicit LuParser(std::string_view text) : Parts(text) {}
+
+  LuProblem parse() const {
+    if (parts_.size() < 3 || parts_[0] != "lu")
+      fail(text_, "is not of the form lu:dtype:m=...,n=..., as in lu:f64:m=1000,n=1000");
+    LuProblem problem;
+    problem.dtype = read_enum<DType>(parts_[1], "dtype");
+    const auto sizes = split(parts_[2], ',');
+    if (sizes.size() != 2) fail(parts_[2], "is not of the form m=...,n=...");
+    problem.m = read_integer(sizes[0], "m");
+    problem.n = read_integer(sizes[1], "n");
+    problem.lda = std::max<std::int64_t>(1, problem.m);
+    for (std::size_t i = 3; i < parts_.size(); ++i) {
+      if (parts_[i].starts_with("lda="))
+        problem.lda = read_integer(parts_[i], "lda");
+      else if (constexpr std::string_view key = "location="; parts_[i].starts_with(key))
+        problem.location = read_enum<Location>(parts_[i].substr(key.size()), "location");
+      else
+        fail(parts_[i], "has an unknown key (expected lda or location)");
+    }
+    return problem;
+  }
+
+ private:
+  std::int64_t read_integer(std::string_view part, std::string_view key) const {
+    if (!part.starts_with(key) || part.substr(key.size(), 1) != "=")
+      fail(part, fmt::format("is not of the form {}=...", key));
+    return integer(part, part.substr(key.size() + 1));
+  }
 };
 
 }  // namespace
@@ -285,11 +355,11 @@ std::string to_string(const GemmProblem& problem) {
     const bool leading =
         member == &GemmProblem::lda || member == &GemmProblem::ldb || member == &GemmProblem::ldc;
     const bool counts_parts = member == &GemmProblem::outer_count || member == &GemmProblem::outermost_count;
-    const std::int64_t usual =
+    const std::int64_t normal =
         counts_parts
             ? 1
-            : usual_level_stride(key, problem).value_or((leading ? packed_ld : packed_strides).*member);
-    if (problem.*member != usual) text += fmt::format(":{}={}", name, problem.*member);
+            : default_level_stride(key, problem).value_or((leading ? packed_ld : packed_strides).*member);
+    if (problem.*member != normal) text += fmt::format(":{}={}", name, problem.*member);
   }
   if (problem.alpha != Scalar::one) text += ":alpha=" + to_string(problem.alpha);
   if (problem.beta != Scalar::zero) text += ":beta=" + to_string(problem.beta);
@@ -299,5 +369,14 @@ std::string to_string(const GemmProblem& problem) {
 }
 
 GemmProblem parse_problem(const std::string& text) { return Parser(text).parse(); }
+
+std::string to_string(const LuProblem& p) {
+  std::string text = fmt::format("lu:{}:m={},n={}", to_string(p.dtype), p.m, p.n);
+  if (p.lda != std::max<std::int64_t>(1, p.m)) text += fmt::format(":lda={}", p.lda);
+  if (p.location != Location::host) text += ":location=" + to_string(p.location);
+  return text;
+}
+
+LuProblem parse_lu_problem(const std::string& text) { return LuParser(text).parse(); }
 
 }  // namespace tilewright

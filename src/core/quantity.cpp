@@ -1,5 +1,7 @@
-// Accepts the documented forms only.
+// Accepts the documented forms only. Reports have three digits and no exponents.
 #include "core/quantity.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +24,37 @@ std::optional<int> gpu_number(const std::string& text) {
   return value;
 }
 
+// Returns three digits of the value in the largest unit that it reaches; the units rise by `step`.
+std::string scaled_text(double value, double step, std::initializer_list<const char*> units) {
+  constexpr double next_digit = 999.5;  // what rounds to a fourth digit
+  std::string unit = *units.begin();
+  for (const char* one : units) {
+    unit = one;
+    if (std::abs(value) < std::min(next_digit, step) || one == *(units.end() - 1)) break;
+    value /= step;
+  }
+  const std::string digits =
+      std::abs(value) < next_digit ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+  return fmt::format("{} {}", digits, unit);
+}
+
 }  // namespace
+
+std::string seconds_text(double seconds) { return scaled_text(seconds * 1e9, 1000, {"ns", "us", "ms", "s"}); }
+std::string bytes_text(double bytes) {
+  return scaled_text(bytes, 1024, {"bytes", "KiB", "MiB", "GiB", "TiB"});
+}
+std::string flops_text(double flops) {
+  return scaled_text(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"});
+}
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string digits_text(double value, int digits) {
+  const double largest = std::pow(10.0, digits) - 0.5;  // above it, {:g} would write 1e+04
+  return std::fabs(value) < largest ? fmt::format("{:.{}g}", value, digits) : fmt::format("{:.0f}", value);
+}
 
 std::optional<std::int64_t> integer_from_text(std::string_view text) {
   const char* const end = text.data() + text.size();

@@ -16,7 +16,6 @@
 
 #include "core/host/host_state.hpp"
 #include "core/input/checked.hpp"
-#include "core/input/failure.hpp"
 #include "core/input/json_text.hpp"
 #include "core/new_file.hpp"
 #include "core/problem.hpp"
@@ -28,8 +27,7 @@ namespace {
 
 OutputName name_of(const std::string& path) { return {"record", path, ErrorCode::io}; }
 
-// Holds the lock on the file that has the name now. A writer that waited may hold a file that was replaced
-// meanwhile; it must then lock the new one.
+// Locks the file that has the name now: if it was replaced during the wait, the new one.
 class Lock {
  public:
   Lock(const std::string& path, std::chrono::milliseconds wait) {
@@ -39,13 +37,11 @@ class Lock {
       if (!lock_file(file_->open_itself(O_RDWR), wait)) throw RecordLocked(path);
     } while (!file_->is_in_place());
   }
-  // Removes a file that was made only to be locked and got no contents. Writers that wait for it open the
-  // file of that name anew.
+  // Removes a file made only to be locked that stayed empty. Waiting writers open the name anew.
   ~Lock() {
     if (!is_done_) file_->remove_if_made();
   }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+  Lock& operator=(Lock&&) = delete;
   void write(const std::string& text) {
     file_->write(text);
     is_done_ = true;
@@ -90,7 +86,7 @@ class Lines {
         lines_.push_back(std::move(json));
       } catch (const std::exception& error) {
         throw Error(ErrorCode::io, "record",
-                    fmt::format("record = '{}' is no record: line {} cannot be read ({})", path, number,
+                    fmt::format("record = '{}' is not a record: line {} is invalid ({})", path, number,
                                 json_fault(error)));
       }
     }
@@ -133,7 +129,7 @@ class Lines {
 }  // namespace
 
 RecordLocked::RecordLocked(const std::string& path)
-    : Error(ErrorCode::io, "record", fmt::format("record = '{}' is kept locked by another process", path)) {}
+    : Error(ErrorCode::io, "record", fmt::format("record = '{}' is locked by another process", path)) {}
 
 void check_record(const std::string& path) {
   const OutputFile file(name_of(path));
@@ -141,7 +137,7 @@ void check_record(const std::string& path) {
   const auto folder = std::filesystem::path(file.path()).parent_path();
   const bool is_open = file.exists() ? ::access(file.path().c_str(), R_OK | W_OK) == 0
                                      : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
-  if (!is_open) name_of(path).fail(file.exists() ? "cannot be opened" : "cannot be made", errno);
+  if (!is_open) name_of(path).fail(file.exists() ? "cannot be opened" : "cannot be created", errno);
 }
 
 void record_run(const std::string& path, const GemmProblem& problem, double seconds) {
@@ -170,7 +166,8 @@ std::vector<RecordedRuns> read_record(const std::string& path) {
       if (!residency.empty()) one.problem.residency = enum_from_string<Residency>(residency, "residency");
       runs.push_back(one);
     } catch (const Error& error) {
-      throw Error(ErrorCode::io, "record", fmt::format("record = '{}' is no record: {}", path, error.what()));
+      throw Error(ErrorCode::io, "record",
+                  fmt::format("record = '{}' is not a record: {}", path, error.what()));
     }
   return runs;
 }

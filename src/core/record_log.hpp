@@ -36,8 +36,7 @@ class RecordLocked : public Error {
   explicit RecordLocked(const std::string& path);
 };
 
-// Reads the problems of a file, in its order. Throws Error(io) naming the file, and the line if one cannot be
-// read.
+// Reads the problems of a file, in its order. Throws Error(io) as record_run() does.
 std::vector<RecordedRuns> read_record(const std::string& path);
 
 // Throws the errors of record_run for a file that cannot be written, before the work to be recorded begins.

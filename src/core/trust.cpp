@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/env.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -43,14 +45,14 @@ class Walk {
 
   // Returns "" or the first fault.
   std::string fault() {
-    std::string fault = look("/");
+    std::string fault = enter("/");
     while (fault.empty() && !left_.empty()) {
       const fs::path part = std::move(left_.back());
       left_.pop_back();
       if (part == "..")
         at_ = at_.parent_path();
       else if (part != "." && !part.empty() && part != "/")
-        fault = look(at_ / part);
+        fault = enter(at_ / part);
     }
     return fault;
   }
@@ -62,7 +64,7 @@ class Walk {
     left_.insert(left_.end(), parts.rbegin(), parts.rend());
   }
 
-  std::string look(const fs::path& next) {
+  std::string enter(const fs::path& next) {
     struct stat status {};
     if (::lstat(next.c_str(), &status) != 0) {
       left_.clear();
@@ -79,8 +81,7 @@ class Walk {
     constexpr int most_links = 40;  // the system's own limit
     std::error_code error;
     const fs::path target = fs::read_symlink(next, error);
-    if (error || ++links_ > most_links)
-      return fmt::format("'{}' is a link that leads nowhere", next.string());
+    if (error || ++links_ > most_links) return fmt::format("'{}' is a broken link", next.string());
     add(target);
     return "";
   }
@@ -99,6 +100,13 @@ std::string why_not_trusted(const fs::path& path, const std::vector<uid_t>& trus
   const fs::path whole = fs::absolute(path, error);
   if (error) return fmt::format("'{}' cannot be found: {}", path.string(), error.message());
   return Walk(whole, trusted, if_missing).fault();
+}
+
+std::string share_distrust(const std::string& folder) {
+  struct stat own {};
+  std::vector<uid_t> trusted;  // owners of the code that asks
+  if (::stat(own_file().c_str(), &own) == 0) trusted.push_back(own.st_uid);
+  return why_not_trusted(folder, trusted);
 }
 
 int make_own_folders(const fs::path& folder) {

@@ -1,5 +1,4 @@
-// BatchBuffer: maps one block, requests its pages on the right nodes and touches them from the threads that
-// will use them. Which problems belong to which node and thread is decided in numa.cpp.
+// Memory of batches on the nodes that numa.cpp chooses, touched by its users; and pinned memory for all GPUs.
 #include "tilewright/allocate.hpp"
 
 #include <fmt/format.h>
@@ -11,9 +10,15 @@
 #include <limits>
 
 #include "core/input/checked.hpp"
+#include "core/refuse.hpp"
 #include "device/numa.hpp"
 #include "device/team.hpp"
 #include "tilewright/types.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "device/gpu/copies.hpp"
+#include "device/gpu/gpu.hpp"
+#endif
 
 namespace tilewright {
 namespace {
@@ -53,8 +58,9 @@ std::string bind_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes
 // Creates the pages: each is touched by the thread that will work on it, unless that thread comes late.
 void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_problem,
                  std::int64_t batch_count, Placement placement, int threads) {
-  const auto ranges = thread_ranges(batch_count, placement == Placement::per_node ? problems_per_border : 1,
-                                    threads, placement);
+  const auto ranges =
+      thread_ranges(numa_nodes(), batch_count, placement == Placement::per_node ? problems_per_border : 1,
+                    threads, placement);
   const std::int64_t page = page_bytes();
   run_team(threads, [&](int thread, int team) {
     // The team may have fewer threads than requested; then they take the ranges of the missing threads too.
@@ -68,23 +74,42 @@ void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_p
   });
 }
 
+void check_pinned(std::int64_t bytes) {
+  if (bytes < 1) refuse_argument("bytes", fmt::format("bytes = {} must be at least 1", bytes));
+#if !TILEWRIGHT_HAS_GPU
+  throw Error(ErrorCode::unsupported, "gpu", "this build has no GPU runtime to pin memory with");
+#endif
+}
+
+#if TILEWRIGHT_HAS_GPU
+std::unique_ptr<Gpu> first_gpu() {
+  std::string reason;
+  if (Gpu::count(reason) == 0)
+    throw Error(ErrorCode::unsupported, "gpu", "no GPU to pin memory for: " + reason);
+  return std::make_unique<Gpu>(0);
+}
+
+// Keeps the GPU alive as long as the memory that was pinned through it.
+template <class Memory>
+struct Held {
+  std::unique_ptr<Gpu> gpu;
+  Memory memory;
+};
+#endif
+
 }  // namespace
 
 inline namespace v0_2 {
 BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_count, Placement placement,
                            int threads) {
-  const auto refuse = [](const char* name, std::int64_t value) {
-    if (value < 0)
-      throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = {} is negative", name, value));
-  };
-  refuse("bytes_per_problem", bytes_per_problem);
-  refuse("batch_count", batch_count);
-  refuse("threads", threads);
+  refuse_negative("bytes_per_problem", bytes_per_problem);
+  refuse_negative("batch_count", batch_count);
+  refuse_negative("threads", threads);
   const std::int64_t bytes = saturating_product(bytes_per_problem, batch_count);
   if (bytes > std::numeric_limits<std::int64_t>::max() - page_bytes())
-    throw Error(ErrorCode::invalid_argument, "batch_count",
-                fmt::format("batch_count = {} problems of {} bytes are more than 2^63 bytes", batch_count,
-                            bytes_per_problem));
+    refuse_argument("batch_count",
+                    fmt::format("batch_count = {} problems of {} bytes are more than 2^63 bytes", batch_count,
+                                bytes_per_problem));
   if (threads == 0) threads = omp_get_max_threads();
   if (is_in_team()) threads = 1;
 
@@ -92,8 +117,7 @@ BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_co
   buffer.placement_ = placement;
   if (bytes == 0) return buffer;
   const std::int64_t mapped = page_border(bytes);
-  void* data = mmap(nullptr, static_cast<std::size_t>(mapped), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* data = mmap(nullptr, std::size_t(mapped), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
     throw Error(ErrorCode::out_of_memory, "batch_count",
                 fmt::format("no memory for batch_count = {} problems of {} bytes ({} bytes)", batch_count,
@@ -101,16 +125,40 @@ BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_co
   buffer.data_ = data;
   buffer.bytes_ = bytes;
   buffer.mapped_bytes_ = mapped;
-  if (bytes >= huge_page_bytes)
-    madvise(data, static_cast<std::size_t>(mapped), MADV_HUGEPAGE);  // advice only: may fail
+  if (bytes >= huge_page_bytes) madvise(data, std::size_t(mapped), MADV_HUGEPAGE);  // advice only: may fail
   buffer.note_ = bind_pages(static_cast<char*>(data), mapped, bytes_per_problem, batch_count, placement);
   touch_pages(static_cast<char*>(data), mapped, bytes_per_problem, batch_count, placement, threads);
   return buffer;
 }
+
+#if TILEWRIGHT_HAS_GPU
+PinnedBlock allocate_pinned(std::int64_t bytes) {
+  check_pinned(bytes);
+  auto gpu = first_gpu();
+  const Gpu& used = *gpu;
+  const std::shared_ptr<Held<PinnedBuffer>> held(
+      new Held<PinnedBuffer>{std::move(gpu), PinnedBuffer(used, std::size_t(bytes))});
+  return {std::shared_ptr<void>(held, held->memory.data()), bytes};
+}
+
+PinnedBlock register_pinned(void* data, std::int64_t bytes) {
+  check_pinned(bytes);
+  if (data == nullptr) refuse_argument("data", "data is null");
+  auto gpu = first_gpu();
+  if (is_pinned_memory(*gpu, data, 1)) refuse_argument("data", "data is already pinned");
+  const Gpu& used = *gpu;
+  const std::shared_ptr<Held<RegisteredMemory>> held(
+      new Held<RegisteredMemory>{std::move(gpu), {used, data, std::size_t(bytes)}});
+  return {std::shared_ptr<void>(held, data), bytes};
+}
+#else
+PinnedBlock allocate_pinned(std::int64_t bytes) { return check_pinned(bytes), PinnedBlock(); }
+PinnedBlock register_pinned(void*, std::int64_t bytes) { return check_pinned(bytes), PinnedBlock(); }
+#endif
 }  // namespace v0_2
 
 void BatchBuffer::release() noexcept {
-  if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(mapped_bytes_));
+  if (data_ != nullptr) munmap(data_, std::size_t(mapped_bytes_));
   data_ = nullptr;
 }
 

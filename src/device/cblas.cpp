@@ -1,12 +1,10 @@
-// Opens a CBLAS with dlopen, so that the library itself depends on none, and with RTLD_LOCAL, so that its
-// symbols never conflict with those of a BLAS that the program is linked with.
+// Opens a CBLAS with RTLD_LOCAL, so that its symbols never conflict with a BLAS of the program.
 #include "device/cblas.hpp"
 
 #include <dlfcn.h>
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <limits>
 #include <mutex>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dispatch.hpp"
 #include "core/host/stack.hpp"
 #include "core/input/failure.hpp"
 #include "core/trust.hpp"
@@ -26,16 +25,52 @@ constexpr std::array letters{'s', 'd', 'c', 'z'};  // in the order of DType
 
 // Values of the CBLAS enumerations (Blackford et al. 2002, An updated set of BLAS).
 constexpr int cblas_col_major = 102;
-int cblas_op(Op op) {
-  switch (op) {
-    case Op::none:
-      return 111;
-    case Op::trans:
-      return 112;
-    case Op::conj_trans:
-      return 113;
-  }
-  return 111;
+int cblas_op(Op op) { return 111 + int(op); }
+
+// Guards the thread count of libraries that have one count for all callers; in practice one is open.
+constinit Mutex whole_mutex;
+int whole_users = 0, whole_before = 0;
+
+// Serialises calls of libraries for one caller. Their memory is inconsistent during a call, so fork waits.
+constinit Mutex one_caller;
+
+// Real scalars are passed by value, complex ones by address.
+template <class T>
+using ScalarArgument = std::conditional_t<is_complex(dtype_of<T>), const T*, T>;
+template <class T>
+ScalarArgument<T> argument(const T& value) {
+  if constexpr (is_complex(dtype_of<T>))
+    return &value;
+  else
+    return value;
+}
+
+// Calls f(Int()) with the integer type of the library.
+template <class F>
+auto with_integer(bool wide, F&& f) {
+  return wide ? f(std::int64_t()) : f(int());
+}
+
+// Checks before a thread's first call that OpenBLAS can allocate the thread's buffer of 32 to 128 MiB, which
+// it keeps: without memory it retries for ever or ends the process.
+void require_room() {
+  constexpr std::size_t more_than_needed = std::size_t(160) << 20;
+  thread_local constinit bool had_room = false;
+  if (had_room) return;
+  ::operator delete(::operator new(more_than_needed));
+  had_room = true;
+}
+
+// Uses LAPACKE's routine without a check for NaN, or the Fortran routine.
+template <class Int, class T>
+Int factor(void* work_getrf, void* fortran_getrf, Int m, Int n, T* a, Int lda, Int* pivots) {
+  if (work_getrf != nullptr)
+    return reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*)>(work_getrf)(cblas_col_major, m, n, a, lda,
+                                                                               pivots);
+  Int info = 0;
+  reinterpret_cast<void (*)(const Int*, const Int*, T*, const Int*, Int*, Int*)>(fortran_getrf)(
+      &m, &n, a, &lda, pivots, &info);
+  return info;
 }
 
 }  // namespace
@@ -67,8 +102,7 @@ bool CblasLibrary::open(const std::string& path) {
     error_ = "the CBLAS library '" + path + "' is a pipe";  // the loader would block on it
     return false;
   }
-  // The loader searches for a bare name. A library that the program has loaded already needs no check of who
-  // could have written it.
+  // The loader searches for a bare name. A library that is loaded already needs no check of its writers.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (const std::string why =
           handle != nullptr || path.find('/') == std::string::npos ? "" : why_not_trusted(path);
@@ -89,13 +123,17 @@ bool CblasLibrary::open(const std::string& path) {
   for (const auto& [prefix, suffix] :
        {Names("", ""), Names("scipy_", ""), Names("", "64_"), Names("scipy_", "64_")}) {
     prefix_ = prefix, suffix_ = suffix;
-    if (!find_gemm()) continue;
+    find_all(gemm_, "cblas_", "gemm");
+    if (gemm_[0] == nullptr) continue;
     find_width();
     find_control();
     find_callers();
-    find_factorization();
+    find_all(trsm_, "cblas_", "trsm");
+    find_all(work_getrf_, "LAPACKE_", "getrf_work");
+    find_all(fortran_getrf_, "", "getrf_");
     name_ = path;
     error_.clear();
+    take_working_memory();
     return true;
   }
   dlclose(handle);
@@ -104,23 +142,29 @@ bool CblasLibrary::open(const std::string& path) {
   return false;
 }
 
-void* CblasLibrary::find(const std::string& symbol) const {
-  return dlsym(handle_, (prefix_ + symbol + suffix_).c_str());
+// OpenBLAS takes its first working memory under a spin lock, for which a child forked meanwhile would wait
+// for ever; so a solve of one element takes it here, where a library is opened and fork waits.
+void CblasLibrary::take_working_memory() const {
+  const double one = 1;
+  double x = 1;
+  if (trsm_[0] != nullptr) trsm(Triangle{}, 1, 1, &one, 1, &x, 1);
 }
 
-bool CblasLibrary::find_gemm() {
+LoadedFunction CblasLibrary::find(const std::string& symbol) const {
+  return {handle_, (prefix_ + symbol + suffix_).c_str()};
+}
+
+void CblasLibrary::find_all(std::array<void*, 4>& routines, const char* before, const char* after) const {
   for (std::size_t i = 0; i < letters.size(); ++i) {
-    gemm_[i] = find("cblas_" + std::string(1, letters[i]) + "gemm");
-    if (gemm_[i] == nullptr) return false;
+    routines[i] = find(before + std::string(1, letters[i]) + after);
+    if (routines[i] == nullptr) return routines.fill(nullptr);
   }
-  return true;
 }
 
-// Probes the width of integers, since an ILP64 library need not say so in its symbols. It takes the length
-// below for negative and returns 0, whereas a library of 32-bit integers sees the lower half, which is 1.
+// Probes the width of integers, which an ILP64 library need not tell by its symbols: it takes the length for
+// negative and returns 0; a library of 32-bit integers sees the lower half, which is 1.
 void CblasLibrary::find_width() {
-  const auto sum =
-      reinterpret_cast<double (*)(std::int64_t, const double*, std::int64_t)>(find("cblas_dasum"));
+  double (*const sum)(std::int64_t, const double*, std::int64_t) = find("cblas_dasum");
   constexpr std::int64_t length = 1 - (std::int64_t(1) << 32);
   const double one = 1;
   wide_ = sum == nullptr ? suffix_ == "64_" : sum(length, &one, 1) == 0;
@@ -132,10 +176,10 @@ std::int64_t CblasLibrary::largest_integer() const {
 
 void CblasLibrary::find_control() {
   for (const char* symbol : {"MKL_Set_Num_Threads_Local", "openblas_set_num_threads_local"})
-    if (set_local_threads_ == nullptr) set_local_threads_ = reinterpret_cast<int (*)(int)>(find(symbol));
-  set_all_threads_ = reinterpret_cast<void (*)(int)>(find("openblas_set_num_threads"));
-  all_threads_ = reinterpret_cast<int (*)()>(find("openblas_get_num_threads"));
-  const auto parallel = reinterpret_cast<int (*)()>(find("openblas_get_parallel"));
+    if (set_local_threads_ == nullptr) set_local_threads_ = find(symbol);
+  set_all_threads_ = find("openblas_set_num_threads");
+  all_threads_ = find("openblas_get_num_threads");
+  int (*const parallel)() = find("openblas_get_parallel");
   const int kind = parallel == nullptr ? 0 : parallel();  // 0: one thread, 1: its own threads, 2: OpenMP's
   if (kind == 2) prefer_openmp();
   has_threads_ = kind == 1;
@@ -148,46 +192,26 @@ void CblasLibrary::find_control() {
 }
 
 void CblasLibrary::find_callers() {
-  const auto config = reinterpret_cast<const char* (*)()>(find("openblas_get_config"));
+  const char* (*const config)() = find("openblas_get_config");
   const std::string text = config == nullptr ? "" : config();
   one_caller_ =
       text.find("SINGLE_THREADED") != std::string::npos && text.find("USE_LOCKING") == std::string::npos;
 }
 
-void CblasLibrary::find_factorization() {
-  const auto all_or_none = [&](auto& routines, const char* before, const char* after) {
-    for (std::size_t i = 0; i < letters.size(); ++i) {
-      routines[i] = find(before + std::string(1, letters[i]) + after);
-      if (routines[i] == nullptr) return routines.fill(nullptr);
-    }
-  };
-  all_or_none(trsm_, "cblas_", "trsm");
-  all_or_none(work_getrf_, "LAPACKE_", "getrf_work");
-  all_or_none(fortran_getrf_, "", "getrf_");
-}
-
 std::string CblasLibrary::version() const {
   if (handle_ == nullptr) return "";
   // OpenBLAS returns "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."; MKL fills the buffer that it is given.
-  if (const auto config = reinterpret_cast<const char* (*)()>(find("openblas_get_config"))) {
+  if (const char* (*const config)() = find("openblas_get_config")) {
     const std::string text = config();
     return text.substr(0, text.find(' ', text.find(' ') + 1));
   }
-  if (const auto fill = reinterpret_cast<void (*)(char*, int)>(find("mkl_get_version_string"))) {
+  if (void (*const fill)(char*, int) = find("mkl_get_version_string")) {
     std::array<char, 256> text{};
     fill(text.data(), int(text.size()) - 1);
     return text.data();
   }
   return "";
 }
-
-namespace {
-
-// Guards the thread count of libraries that have one count for all callers; in practice one is open.
-constinit Mutex whole_mutex;
-int whole_users = 0, whole_before = 0;
-
-}  // namespace
 
 int CblasLibrary::set_threads(int threads) const {
   if (control_ == Control::local) return set_local_threads_(threads);
@@ -213,44 +237,7 @@ void CblasLibrary::reset_threads(int before) const {
   }
 }
 
-namespace {
-
-// Serialises calls of libraries that support one caller only. A call leaves their memory in disorder until it
-// returns, so fork waits for it.
-constinit Mutex one_caller;
-
-// Real scalars are passed by value, complex ones by address.
-template <class T>
-using ScalarArgument = std::conditional_t<is_complex(dtype_of<T>), const T*, T>;
-template <class T>
-ScalarArgument<T> argument(const T& value) {
-  if constexpr (is_complex(dtype_of<T>))
-    return &value;
-  else
-    return value;
-}
-
-// Calls f(Int()) with the integer type of the library.
-template <class F>
-auto with_integer(bool wide, F&& f) {
-  return wide ? f(std::int64_t()) : f(int());
-}
-
-}  // namespace
-
-// If OpenBLAS gets no memory for the buffer of a thread, 32 to 128 MiB, it retries for ever or ends the
-// process. It allocates the buffer in the thread's first call and keeps it, so this checks before that call
-// that more memory than needed is available.
-void require_room() {
-  constexpr std::size_t more_than_needed = std::size_t(160) << 20;
-  thread_local constinit bool had_room = false;
-  if (had_room) return;
-  ::operator delete(::operator new(more_than_needed));
-  had_room = true;
-}
-
-// OpenBLAS ends its threads before fork and waits for them; threads at work for another caller miss the
-// signal to end, and fork never returns.
+// Fork waits for the call: OpenBLAS ends its threads before fork, and those at work would miss the signal.
 class CblasLibrary::Call {
  public:
   explicit Call(const CblasLibrary& library) : has_threads_(library.has_threads_) {
@@ -261,8 +248,7 @@ class CblasLibrary::Call {
   ~Call() {
     if (has_threads_) fork_gate::leave();
   }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  Call& operator=(Call&&) = delete;
 
  private:
   NoCancel uncancelled_;
@@ -299,22 +285,6 @@ void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const
   });
 }
 
-namespace {
-
-// Uses LAPACKE's routine without a check for NaN, or the Fortran routine.
-template <class Int, class T>
-Int factor(void* work_getrf, void* fortran_getrf, Int m, Int n, T* a, Int lda, Int* pivots) {
-  if (work_getrf != nullptr)
-    return reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*)>(work_getrf)(cblas_col_major, m, n, a, lda,
-                                                                               pivots);
-  Int info = 0;
-  reinterpret_cast<void (*)(const Int*, const Int*, T*, const Int*, Int*, Int*)>(fortran_getrf)(
-      &m, &n, a, &lda, pivots, &info);
-  return info;
-}
-
-}  // namespace
-
 template <class T>
 int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const {
   const auto type = std::size_t(dtype_of<T>);
@@ -330,31 +300,17 @@ int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, 
   }
   if (info < 0)
     throw Error(ErrorCode::internal, "",
-                "getrf of " + name_ + " refuses its argument " + std::to_string(-info));
+                "getrf of " + name_ + " rejects its argument " + std::to_string(-info));
   return int(info);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, T, const T*,           \
+                                   std::int64_t, const T*, std::int64_t, T, T*, std::int64_t) const;        \
   template void CblasLibrary::trsm(const Triangle&, std::int64_t, std::int64_t, const T*, std::int64_t, T*, \
                                    std::int64_t) const;                                                     \
   template int CblasLibrary::getrf(std::int64_t, std::int64_t, T*, std::int64_t, int*) const;
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
-
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, float, const float*,
-                                 std::int64_t, const float*, std::int64_t, float, float*, std::int64_t) const;
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, double, const double*,
-                                 std::int64_t, const double*, std::int64_t, double, double*,
-                                 std::int64_t) const;
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, std::complex<float>,
-                                 const std::complex<float>*, std::int64_t, const std::complex<float>*,
-                                 std::int64_t, std::complex<float>, std::complex<float>*, std::int64_t) const;
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, std::complex<double>,
-                                 const std::complex<double>*, std::int64_t, const std::complex<double>*,
-                                 std::int64_t, std::complex<double>, std::complex<double>*,
-                                 std::int64_t) const;
 
 }  // namespace tilewright

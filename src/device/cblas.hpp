@@ -1,28 +1,23 @@
-// A CBLAS library opened at run time, for matrices above the small sizes, together with its LAPACK routines.
-// It holds function pointers only and computes nothing itself.
+// A CBLAS library opened at run time, with its LAPACK routines, for matrices above the small sizes.
 #pragma once
 
 #include <array>
-#include <complex>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <string>
 
 #include "core/host/fork_gate.hpp"
-#include "core/triangle.hpp"
+#include "core/problem.hpp"
+#include "device/loaded_function.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
 
 class CblasLibrary {
  public:
-  // Opens `path` if it is given ("none": no library), else the first of the usual libraries. Never throws:
-  // see error().
+  // Opens `path` ("none": no library; "": the first of the known libraries). Never throws: see error().
   explicit CblasLibrary(const std::string& path);
   ~CblasLibrary();
-  CblasLibrary(const CblasLibrary&) = delete;
-  CblasLibrary& operator=(const CblasLibrary&) = delete;
+  CblasLibrary& operator=(CblasLibrary&&) = delete;
 
   bool available() const { return handle_ != nullptr; }
   const std::string& name() const { return name_; }
@@ -32,14 +27,8 @@ class CblasLibrary {
 
   // True if callers can have single-threaded calls side by side.
   bool limits_threads() const { return control_ != Control::none; }
-  // True if a thread count holds for the calling thread alone: in MKL, in OpenBLAS from 0.3.27, and in an
-  // OpenBLAS that uses OpenMP, which takes the calling thread's count.
+  // True if a thread count is the calling thread's alone: in MKL, in OpenBLAS from 0.3.27 or with OpenMP.
   bool has_local_threads() const { return control_ == Control::local || control_ == Control::openmp; }
-
-  // True if calls must not run concurrently: an OpenBLAS built for one thread and without locks, such as
-  // Debian's serial one, shares its buffers among callers and then computes wrong results. The calls below
-  // then wait for one another, across all Contexts of the process.
-  bool is_for_one_caller() const { return one_caller_; }
 
   // Returns the largest value of the library's integers: 32 bits, or 64 in an ILP64 library.
   std::int64_t largest_integer() const;
@@ -61,19 +50,20 @@ class CblasLibrary {
   int getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const;
 
  private:
-  // The way in which a caller limits the threads of its calls. `whole`: the library is an OpenBLAS with
-  // threads of its own, whose count all callers share.
+  // The rule by which callers limit threads. `whole`: an OpenBLAS with threads of its own and one count for
+  // all callers.
   enum class Control : std::uint8_t { none, local, openmp, whole };
 
   friend class LocalThreads;
   bool open(const std::string& path);
-  bool find_gemm();
   void find_width();
   void find_control();
   void find_callers();
+  void take_working_memory() const;
   class Call;  // lives during a call
-  void find_factorization();
-  void* find(const std::string& symbol) const;
+  // Finds the routines of all types, or none.
+  void find_all(std::array<void*, 4>& routines, const char* before, const char* after) const;
+  LoadedFunction find(const std::string& symbol) const;
   // Returns the previous count, for reset_threads.
   int set_threads(int threads) const;
   void reset_threads(int before) const;
@@ -87,6 +77,8 @@ class CblasLibrary {
   std::array<void*, 4> work_getrf_{};
   std::array<void*, 4> fortran_getrf_{};
   bool wide_ = false;  // integers of 64 bits
+  // An OpenBLAS built for one thread without locks, such as Debian's serial one, shares its buffers among
+  // callers: its calls wait for one another, in the whole process.
   bool one_caller_ = false;
   bool has_threads_ = false;     // it has threads of its own, which its fork handler ends
   std::string prefix_, suffix_;  // of its symbols: NumPy's wheels and many ILP64 libraries add them
@@ -96,9 +88,8 @@ class CblasLibrary {
   int (*all_threads_)() = nullptr;
 };
 
-// Sets a thread count for the calling thread's CBLAS calls while it lives. 0 changes nothing; neither does
-// any count if the library cannot limit threads. If the library has one count for all callers, the last scope
-// to end restores the count that the first one found.
+// Sets a thread count for the calling thread's CBLAS calls while it lives; 0, or a library without limits:
+// does nothing. If all callers share a count, the last scope to end restores the first one's.
 class LocalThreads {
  public:
   LocalThreads(const CblasLibrary& library, int threads)
@@ -108,8 +99,7 @@ class LocalThreads {
   ~LocalThreads() {
     if (set_) library_.reset_threads(before_);
   }
-  LocalThreads(const LocalThreads&) = delete;
-  LocalThreads& operator=(const LocalThreads&) = delete;
+  LocalThreads& operator=(LocalThreads&&) = delete;
 
  private:
   const CblasLibrary& library_;

@@ -1,9 +1,7 @@
-// Queries the processor (CPUID, XCR0) and the operating system (sysfs, affinity). It decides nothing: the
-// Context chooses the kernels.
+// Queries the processor (CPUID, XCR0) and the operating system (sysfs, affinity).
 #include "device/cpu.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -107,8 +105,7 @@ Registers cpuid(unsigned leaf, unsigned subleaf = 0) {
   return r;
 }
 
-// Returns the register states that the operating system saves (XCR0). Written out because _xgetbv needs
-// -mxsave.
+// Returns the register states that the operating system saves (XCR0); _xgetbv would need -mxsave.
 std::uint64_t enabled_states() {
   std::uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

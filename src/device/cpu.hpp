@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace tilewright {
 
 struct CpuInfo {
   std::string model;  // the brand, e.g. "Intel(R) Xeon(R) Processor"
-  // The key of tuning results of this CPU: the brand and, if that has no number to tell one generation from
-  // another, " (family 6, model 143, stepping 8)".
+  // The key of tuning results: the brand and, if it has no number, " (family 6, model 143, stepping 8)".
   std::string device;
   bool avx2_fma = false;       // AVX2 and FMA, with YMM state enabled by the operating system (XCR0)
   bool avx512 = false;         // AVX-512 F, DQ, VL, BW, with ZMM and mask state enabled

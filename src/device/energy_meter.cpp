@@ -1,5 +1,4 @@
-// Reads RAPL through powercap: one counter of microjoules per package, which wraps at a value the kernel
-// names. Packages are added up, so that a job is charged for all of the machine's processors.
+// Reads RAPL through powercap: a wrapping counter of microjoules per package, summed over all packages.
 #include "device/energy_meter.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +9,6 @@
 #include <fstream>
 
 #include "core/folder.hpp"
-#include "tilewright/types.hpp"
 
 namespace tilewright {
 namespace {
@@ -103,14 +101,14 @@ EnergyMeter& EnergyMeters::required(const std::string& objective, Location locat
   for (const auto& meter : meters)
     others += fmt::format("; {} covers {}", meter->name(), meter->covers().text());
   throw Error(ErrorCode::unsupported, "objective",
-              fmt::format("objective = {} needs an energy meter of the {}, and there is none: {}{}",
+              fmt::format("objective = {} needs an energy meter of the {}, but there is none: {}{}",
                           objective, location == Location::host ? "CPU" : "GPU " + uuid, why_none(), others));
 }
 
 std::string EnergyMeters::why_none() const {
   std::string text;
   for (const std::string& reason : declined) text += (text.empty() ? "" : "; ") + reason;
-  return text.empty() ? "no meter was looked for" : text;
+  return text.empty() ? "no meter was searched for" : text;
 }
 
 EnergyMeters find_energy_meters(const std::string& sysfs) {

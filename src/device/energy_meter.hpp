@@ -1,7 +1,5 @@
-// Energy meters of the machine behind one interface, and the search for them. A meter that is absent or may
-// not be read is reported with the reason; a missing reading is never returned as 0 joules. Each meter says
-// which part of the machine it covers. The energy of a kernel is read from the meter of the device that runs
-// it, and readings of two meters are never added without saying so.
+// Energy meters of the machine. An absent or unreadable meter is reported with the reason; a missing reading
+// is never 0 joules. Each says what it covers; readings of two meters are not added silently.
 #pragma once
 
 #include <memory>
@@ -26,8 +24,7 @@ class EnergyMeter {
   virtual ~EnergyMeter() = default;
   virtual std::string name() const = 0;
   virtual EnergyCoverage covers() const = 0;
-  // Returns the joules since some fixed moment; only differences are meaningful. Throws Error(io) when a
-  // reading fails.
+  // Returns the joules since a fixed moment. Throws Error(io) when a reading fails.
   virtual double joules() = 0;
   // The shortest interval whose difference is meaningful: many updates of the counter.
   virtual double shortest_s() const = 0;
@@ -40,8 +37,7 @@ struct EnergyMeters {
   // Returns the reasons in one sentence, for callers that need energy.
   std::string why_none() const;
 
-  // Returns the meter of the place where a problem runs: the CPU packages for problems on the host, the GPU
-  // `uuid` for those on the device. Null if no meter covers that place.
+  // The meter of the CPU packages for the host, of the GPU `uuid` for the device; null if there is none.
   EnergyMeter* meter_of(Location location, const std::string& uuid = "") const;
   // Likewise, but throws Error(unsupported) naming the objective, the place and the reasons.
   EnergyMeter& required(const std::string& objective, Location location, const std::string& uuid = "") const;

@@ -1,5 +1,4 @@
-// Reads nodes from hwloc, cuts batches along them and places pages. The topology of this machine is loaded
-// once, when first needed, and never changed.
+// Reads nodes from hwloc, once, cuts batches along them and places pages.
 #include "device/numa.hpp"
 
 #include <fmt/format.h>
@@ -9,12 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <memory>
 #include <new>
 #include <system_error>
 
 #include "core/host/fork_gate.hpp"
+#include "core/refuse.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -24,12 +22,10 @@ struct Bitmap {
   hwloc_bitmap_t set = hwloc_bitmap_alloc();
   Bitmap() = default;
   ~Bitmap() { hwloc_bitmap_free(set); }
-  Bitmap(const Bitmap&) = delete;
-  Bitmap& operator=(const Bitmap&) = delete;
+  Bitmap& operator=(Bitmap&&) = delete;
 };
 
-// hwloc ends the process if it runs out of memory halfway, so it is called with more memory available than it
-// needs.
+// hwloc ends the process if memory runs out, so more than it needs is allocated first as a test.
 hwloc_topology_t read_topology() {
   constexpr std::size_t more_than_needed = std::size_t(4) << 20;
   ::operator delete(::operator new(more_than_needed));
@@ -58,25 +54,22 @@ struct Machine {
     // If the affinity cannot be read, all cores of the topology count.
     if (hwloc_get_cpubind(topology, usable.set, HWLOC_CPUBIND_PROCESS) != 0)
       hwloc_bitmap_copy(usable.set, hwloc_topology_get_topology_cpuset(topology));
-    // With OMP_PROC_BIND, OpenMP has pinned the calling thread to one place already; its team may use all
-    // places.
+    // With OMP_PROC_BIND the calling thread is pinned to one place; its team may use all places.
     for (int place = 0; place < omp_get_num_places(); ++place) {
-      std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+      std::vector<int> cpus(std::size_t(omp_get_place_num_procs(place)));
       omp_get_place_proc_ids(place, cpus.data());
-      for (const int cpu : cpus) hwloc_bitmap_set(usable.set, static_cast<unsigned>(cpu));
+      for (const int cpu : cpus) hwloc_bitmap_set(usable.set, unsigned(cpu));
     }
     if (!hwloc_bitmap_iszero(usable.set)) hwloc_topology_restrict(topology, usable.set, 0);
     nodes = numa_nodes(topology);
     for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
       for (int cpu = hwloc_bitmap_first(node->cpuset); cpu >= 0; cpu = hwloc_bitmap_next(node->cpuset, cpu)) {
-        if (static_cast<std::size_t>(cpu) >= node_of_cpu.size())
-          node_of_cpu.resize(static_cast<std::size_t>(cpu) + 1, -1);
-        int& known = node_of_cpu[static_cast<std::size_t>(cpu)];
-        if (known < 0) known = static_cast<int>(node->os_index);
+        if (std::size_t(cpu) >= node_of_cpu.size()) node_of_cpu.resize(std::size_t(cpu) + 1, -1);
+        int& known = node_of_cpu[std::size_t(cpu)];
+        if (known < 0) known = int(node->os_index);
       }
   }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
+  Machine& operator=(Machine&&) = delete;
 };
 
 const Machine& machine() {
@@ -100,8 +93,8 @@ std::vector<int> core_cpus(hwloc_topology_t topology, hwloc_const_cpuset_t cpuse
   return cpus;
 }
 
-// Cuts [0, total) into `parts` even contiguous runs whose borders are multiples of `granularity`; the first
-// ones get the remainder. Calls f(part, first, count) for those that are not empty.
+// Cuts [0, total) into `parts` contiguous runs with borders at multiples of `granularity`, the remainder to
+// the first ones. Calls f(part, first, count) for those that are not empty.
 template <class F>
 void split_evenly(std::int64_t total, std::int64_t granularity, std::int64_t parts, F&& f) {
   if (total <= 0) return;
@@ -111,7 +104,7 @@ void split_evenly(std::int64_t total, std::int64_t granularity, std::int64_t par
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = (share * part + std::min(part, rest)) * granularity;
     const std::int64_t count = std::min((share + (part < rest ? 1 : 0)) * granularity, total - first);
-    f(static_cast<int>(part), first, count);
+    f(int(part), first, count);
   }
 }
 
@@ -126,12 +119,10 @@ std::vector<ThreadRange> even_ranges(std::int64_t batch_count, std::int64_t gran
 // Deals threads to weights: at least one each, the others where the load per thread is largest (D'Hondt).
 std::vector<int> deal_threads(const std::vector<std::int64_t>& weights, int threads) {
   std::vector<int> dealt(weights.size(), 1);
-  for (int left = threads - static_cast<int>(weights.size()); left > 0; --left) {
+  for (int left = threads - int(weights.size()); left > 0; --left) {
     std::size_t most = 0;
     for (std::size_t i = 1; i < weights.size(); ++i)
-      if (static_cast<double>(weights[i]) * (dealt[most] + 1) >
-          static_cast<double>(weights[most]) * (dealt[i] + 1))
-        most = i;
+      if (double(weights[i]) * (dealt[most] + 1) > double(weights[most]) * (dealt[i] + 1)) most = i;
     ++dealt[most];
   }
   return dealt;
@@ -142,11 +133,11 @@ std::vector<ThreadRange> deal_runs(const std::vector<ThreadRange>& runs,
                                    const std::vector<std::int64_t>& weights, std::int64_t granularity,
                                    int threads) {
   std::vector<ThreadRange> ranges;
-  const auto run_count = static_cast<std::int64_t>(runs.size());
+  const auto run_count = std::int64_t(runs.size());
   if (threads < run_count) {
     for (std::int64_t i = 0; i < run_count; ++i) {
-      ranges.push_back(runs[static_cast<std::size_t>(i)]);
-      ranges.back().thread = static_cast<int>(i * threads / run_count);
+      ranges.push_back(runs[std::size_t(i)]);
+      ranges.back().thread = int(i * threads / run_count);
     }
     return ranges;
   }
@@ -162,14 +153,9 @@ std::vector<ThreadRange> deal_runs(const std::vector<ThreadRange>& runs,
 }
 
 void check_split(std::int64_t batch_count, std::int64_t granularity, int threads) {
-  const auto refuse = [](const char* name, std::int64_t value, std::int64_t least) {
-    if (value < least)
-      throw Error(ErrorCode::invalid_argument, name,
-                  fmt::format("{} = {} is less than {}", name, value, least));
-  };
-  refuse("batch_count", batch_count, 0);
-  refuse("granularity", granularity, 1);
-  refuse("threads", threads, 1);
+  refuse_outside("batch_count", batch_count, 0);
+  refuse_outside("granularity", granularity, 1);
+  refuse_outside("threads", threads, 1);
 }
 
 }  // namespace
@@ -181,16 +167,15 @@ std::vector<NumaNode> numa_nodes(hwloc_topology* topology) {
   for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
     memory_known = memory_known || node->attr->numanode.local_memory > 0;
   for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
-    const auto bytes = static_cast<std::int64_t>(node->attr->numanode.local_memory);
+    const auto bytes = std::int64_t(node->attr->numanode.local_memory);
     if (memory_known && bytes == 0) {
       hwloc_bitmap_or(without_memory.set, without_memory.set, node->cpuset);
       continue;
     }
-    // If two memories are near the same cores (fast and large), the first is the one the system allocates
-    // from.
+    // The system allocates from the first of two memories near the same cores (fast and large).
     if (hwloc_bitmap_iszero(node->cpuset) || hwloc_bitmap_intersects(node->cpuset, taken.set)) continue;
     hwloc_bitmap_or(taken.set, taken.set, node->cpuset);
-    nodes.push_back({static_cast<int>(node->os_index), core_cpus(topology, node->cpuset), bytes});
+    nodes.push_back({int(node->os_index), core_cpus(topology, node->cpuset), bytes});
   }
   hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology);
   if (nodes.empty()) return {{0, core_cpus(topology, all), 0}};
@@ -207,16 +192,16 @@ std::vector<ThreadRange> node_ranges(const std::vector<NumaNode>& nodes, std::in
                                      std::int64_t granularity) {
   check_split(batch_count, granularity, 1);
   std::int64_t cores = 0, before = 0, border = 0;
-  for (const NumaNode& node : nodes) cores += static_cast<std::int64_t>(node.cpus.size());
-  if (cores == 0) throw Error(ErrorCode::invalid_argument, "nodes", "nodes have no cores");
+  for (const NumaNode& node : nodes) cores += std::int64_t(node.cpus.size());
+  if (cores == 0) refuse_argument("nodes", "nodes have no cores");
   const std::int64_t units = batch_count == 0 ? 0 : (batch_count - 1) / granularity + 1;
   std::vector<ThreadRange> ranges;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    before += static_cast<std::int64_t>(nodes[i].cpus.size());
+    before += std::int64_t(nodes[i].cpus.size());
     // Computes units * before / cores, rounded to the nearest unit, without a product that could pass 2^63.
     const std::int64_t next = units / cores * before + (units % cores * before + cores / 2) / cores;
     const std::int64_t first = border * granularity, end = std::min(next * granularity, batch_count);
-    if (end > first) ranges.push_back({static_cast<int>(i), nodes[i].index, first, end - first});
+    if (end > first) ranges.push_back({int(i), nodes[i].index, first, end - first});
     border = next;
   }
   return ranges;
@@ -229,13 +214,8 @@ std::vector<ThreadRange> thread_ranges(const std::vector<NumaNode>& nodes, std::
   const auto runs = node_ranges(nodes, batch_count, granularity);
   std::vector<std::int64_t> weights;
   for (const ThreadRange& run : runs)
-    weights.push_back(static_cast<std::int64_t>(nodes[static_cast<std::size_t>(run.thread)].cpus.size()));
+    weights.push_back(std::int64_t(nodes[std::size_t(run.thread)].cpus.size()));
   return deal_runs(runs, weights, granularity, threads);
-}
-
-std::vector<ThreadRange> thread_ranges(std::int64_t batch_count, std::int64_t granularity, int threads,
-                                       Placement placement) {
-  return thread_ranges(numa_nodes(), batch_count, granularity, threads, placement);
 }
 
 std::vector<ThreadRange> located_ranges(const std::vector<NumaNode>& nodes, std::int64_t batch_count,
@@ -244,7 +224,7 @@ std::vector<ThreadRange> located_ranges(const std::vector<NumaNode>& nodes, std:
   check_split(batch_count, granularity, threads);
   if (nodes.size() < 2 || batch_count == 0) return even_ranges(batch_count, granularity, threads);
   const std::int64_t units = (batch_count - 1) / granularity + 1;
-  const std::int64_t samples = std::min<std::int64_t>(units, 32 * static_cast<std::int64_t>(nodes.size()));
+  const std::int64_t samples = std::min<std::int64_t>(units, 32 * std::int64_t(nodes.size()));
   const auto unit_of = [&](std::int64_t sample) {
     return units / samples * sample + units % samples * sample / samples;
   };
@@ -301,18 +281,16 @@ const ThreadRange* NodeQueue::take(int node) {
 int current_node() {
   const int cpu = sched_getcpu();
   const auto& node_of_cpu = machine().node_of_cpu;
-  return cpu < 0 || static_cast<std::size_t>(cpu) >= node_of_cpu.size()
-             ? -1
-             : node_of_cpu[static_cast<std::size_t>(cpu)];
+  return cpu < 0 || std::size_t(cpu) >= node_of_cpu.size() ? -1 : node_of_cpu[std::size_t(cpu)];
 }
 
 std::vector<int> nodes_of(const void* address, std::int64_t bytes) {
   Bitmap nodes;
-  const int result = hwloc_get_area_memlocation(machine().topology, address, static_cast<std::size_t>(bytes),
-                                                nodes.set, HWLOC_MEMBIND_BYNODESET);
+  const int result = hwloc_get_area_memlocation(machine().topology, address, std::size_t(bytes), nodes.set,
+                                                HWLOC_MEMBIND_BYNODESET);
   if (result != 0)
     throw Error(ErrorCode::unsupported, "",
-                fmt::format("the operating system does not say where pages lie: {}",
+                fmt::format("the operating system does not report the nodes of pages: {}",
                             std::error_code(errno, std::generic_category()).message()));
   std::vector<int> list;
   for (int node = hwloc_bitmap_first(nodes.set); node >= 0; node = hwloc_bitmap_next(nodes.set, node))
@@ -322,10 +300,10 @@ std::vector<int> nodes_of(const void* address, std::int64_t bytes) {
 
 std::string place_pages(void* address, std::int64_t bytes, const std::vector<int>& nodes, bool interleaved) {
   Bitmap set;
-  for (const int node : nodes) hwloc_bitmap_set(set.set, static_cast<unsigned>(node));
+  for (const int node : nodes) hwloc_bitmap_set(set.set, unsigned(node));
   const auto policy = interleaved ? HWLOC_MEMBIND_INTERLEAVE : HWLOC_MEMBIND_BIND;
-  if (bytes <= 0 || hwloc_set_area_membind(machine().topology, address, static_cast<std::size_t>(bytes),
-                                           set.set, policy, HWLOC_MEMBIND_BYNODESET) == 0)
+  if (bytes <= 0 || hwloc_set_area_membind(machine().topology, address, std::size_t(bytes), set.set, policy,
+                                           HWLOC_MEMBIND_BYNODESET) == 0)
     return {};
   return fmt::format("the operating system did not bind pages to nodes: {}",
                      std::error_code(errno, std::generic_category()).message());

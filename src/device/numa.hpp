@@ -1,6 +1,5 @@
-// Memory nodes and the distribution of work: which nodes have cores and memory, which run of problems belongs
-// to each node and thread, and where pages really lie. The partition is pure arithmetic on a list of nodes;
-// hwloc only fills that list and places pages. No thread is started or moved here.
+// Memory nodes and the distribution of work: nodes with cores and memory, the problems of each node and
+// thread, and the nodes of pages. hwloc lists nodes and places pages; the rest is pure arithmetic.
 #pragma once
 
 #include <atomic>
@@ -16,8 +15,7 @@ struct hwloc_topology;
 
 namespace tilewright {
 
-// A node that problems can be given to: it has memory, and cores that are near it. Nodes without cores are
-// left out. Cores of a node without memory are dealt round robin to the nodes that have some.
+// A node with memory and near cores. Cores of nodes without memory are dealt round robin to the others.
 struct NumaNode {
   int index = 0;          // the operating system's number
   std::vector<int> cpus;  // the operating system's number of one processing unit per core
@@ -38,29 +36,24 @@ struct ThreadRange {
   friend bool operator==(const ThreadRange&, const ThreadRange&) = default;
 };
 
-// Returns one contiguous run of problems per node, in proportion to its cores. Borders are multiples of
-// `granularity` problems; nodes whose share rounds to nothing are left out. thread = position in `nodes`.
+// Returns a contiguous run of problems per node, in proportion to its cores, with borders at multiples of
+// `granularity`; empty shares are left out. thread = position in `nodes`.
 std::vector<ThreadRange> node_ranges(const std::vector<NumaNode>& nodes, std::int64_t batch_count,
                                      std::int64_t granularity);
 
-// Returns the ranges of the threads. first_touch, interleave: one even contiguous run per thread in thread
-// order, the split of a call. per_node: node_ranges, each split evenly among the node's threads; threads are
-// dealt to nodes in proportion to cores, at least one each, and numbered node after node. With fewer threads
-// than nodes a thread has several ranges.
+// Returns the ranges of the threads. first_touch, interleave: one even contiguous run each, as calls split.
+// per_node: node_ranges, split evenly among the node's threads, which are dealt in proportion to cores, at
+// least one each, and numbered node after node. With fewer threads than nodes a thread has several ranges.
 std::vector<ThreadRange> thread_ranges(const std::vector<NumaNode>& nodes, std::int64_t batch_count,
                                        std::int64_t granularity, int threads, Placement placement);
-std::vector<ThreadRange> thread_ranges(std::int64_t batch_count, std::int64_t granularity, int threads,
-                                       Placement placement);
 
-// Returns the ranges for problems that are placed already: node_of(p) is the node that holds problem p, -1 if
-// unknown. Runs on one node are found by samples; a batch without long runs (interleaved pages) or on one
-// node is split evenly.
+// Returns the ranges for placed problems: node_of(p) is the node of problem p, -1 if unknown. Samples find
+// runs on one node; a batch without long runs (interleaved pages) or on one node is split evenly.
 std::vector<ThreadRange> located_ranges(const std::vector<NumaNode>& nodes, std::int64_t batch_count,
                                         std::int64_t granularity, int threads,
                                         const std::function<int(std::int64_t)>& node_of);
 
-// Hands ranges to threads by node: a thread takes ranges of the node it runs on first, then helps the others.
-// Each range is given out once. Threads may call take at the same time.
+// Hands each range out once: a thread takes ranges of its own node first, then others. Thread-safe.
 class NodeQueue {
  public:
   explicit NodeQueue(std::vector<ThreadRange> ranges);
@@ -78,12 +71,12 @@ class NodeQueue {
 // Returns the node of the core that the calling thread is on now; -1 if unknown.
 int current_node();
 
-// Returns the nodes that hold the pages of [address, address + bytes), ascending; untouched pages are on no
-// node. Throws Error(unsupported) if the operating system does not say.
+// Returns the nodes of the pages in [address, address + bytes), ascending; untouched pages have none. Throws
+// Error(unsupported) if the operating system cannot tell.
 std::vector<int> nodes_of(const void* address, std::int64_t bytes);
 
-// Requests the whole pages in [address, address + bytes) from these nodes (round robin when interleaved) when
-// first touched. Returns "" or why the operating system refused.
+// Requests the whole pages in [address, address + bytes) from these nodes at first touch (interleaved: round
+// robin). Returns "" or why the operating system refused.
 std::string place_pages(void* address, std::int64_t bytes, const std::vector<int>& nodes, bool interleaved);
 
 }  // namespace tilewright

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <string>
@@ -16,7 +15,6 @@
 
 #include "core/env.hpp"
 #include "core/host/fork_gate.hpp"
-#include "core/host/host_state.hpp"
 #include "core/refuse.hpp"
 
 namespace tilewright {
@@ -36,8 +34,7 @@ class Trial {
     for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
     pthread_attr_destroy(&attributes_);
   }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  Trial& operator=(Trial&&) = delete;
 
   // Returns how many of `count` threads can exist at once.
   int start(int count) {
@@ -102,8 +99,8 @@ class OthersWithOpenmp {
   bool found_ = false;
 };
 
-// A user who sets where OpenMP's threads stay or how they wait wants teams to use them.
-bool openmp_is_told() {
+// True if the user configured the places or the waiting of OpenMP's threads.
+bool openmp_is_configured() {
   return omp_get_proc_bind() != omp_proc_bind_false || ::secure_getenv("OMP_WAIT_POLICY") != nullptr ||
          ::secure_getenv("GOMP_SPINCOUNT") != nullptr;
 }
@@ -112,7 +109,7 @@ std::atomic<bool> openmp_was_chosen = false;
 
 bool choose_openmp() {
   const std::string asked = Environment::read().team;
-  return asked == "openmp" || (asked != "own" && (openmp_is_told() || OthersWithOpenmp().found()));
+  return asked == "openmp" || (asked != "own" && (openmp_is_configured() || OthersWithOpenmp().found()));
 }
 
 }  // namespace
@@ -144,12 +141,7 @@ bool openmp_runs_teams() {
   return openmp_was_chosen || chosen.get(choose_openmp);
 }
 
-void check_threads(int threads) {
-  refuse_negative("threads", threads);
-  if (threads > most_threads)
-    refuse_argument("threads",
-                    "threads = " + std::to_string(threads) + " is above " + std::to_string(most_threads));
-}
+void check_threads(int threads) { refuse_outside("threads", threads, 0, most_threads); }
 
 int usable_threads(int wanted) {
   // Kept per calling thread, since each caller has a pool of its own.

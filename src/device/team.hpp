@@ -1,7 +1,5 @@
-// A team of threads for one parallel region: as many threads as this process can have, in the caller's
-// floating-point mode; exceptions, which must not escape from a thread, are carried to the caller. The caller
-// splits the work. The threads are the caller's own (device/thread_pool.hpp), or OpenMP's if the program uses
-// them already.
+// A team of threads for one parallel region, in the caller's floating-point mode; exceptions reach the
+// caller, who splits the work. Threads are the caller's own (device/thread_pool.hpp), or OpenMP's if in use.
 #pragma once
 
 #include <omp.h>
@@ -9,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/host/first_exception.hpp"
 #include "core/host/host_state.hpp"
 #include "device/thread_pool.hpp"
 
@@ -21,16 +18,13 @@
 
 namespace tilewright {
 
-// The most threads of a call: the OpenMP runtime keeps a block on the stack for each thread of a team and
-// ends the process if that overflows.
+// The most threads of a call: OpenMP keeps a block per thread on the stack, and an overflow ends the process.
 inline constexpr int most_threads = 4096;
 // Throws Error(invalid_argument) for a number of threads outside the valid range.
 void check_threads(int threads);
 
-// Returns how many of `wanted` threads a team of the calling thread can have. OpenMP ends the process if a
-// thread cannot be started, so teams larger than any before are tried first (address space, ulimit -u, limits
-// of a container). Returns 1 in a child of fork whose parent had threads: there, a pool's threads no longer
-// exist.
+// Returns how many of `wanted` threads a team can have. OpenMP ends the process if a thread cannot be
+// started, so larger teams are tried first. Returns 1 in a child of fork whose parent had threads.
 int usable_threads(int wanted);
 
 // True if the calling thread is at work in a team, or in a parallel region of the caller's OpenMP.
@@ -41,17 +35,15 @@ class InTeam {
  public:
   InTeam();
   ~InTeam();
-  InTeam(const InTeam&) = delete;
-  InTeam& operator=(const InTeam&) = delete;
+  InTeam& operator=(InTeam&&) = delete;
 
  private:
   bool before_;
 };
 
-// True if teams use OpenMP's threads: TILEWRIGHT_TEAM says so, the program configures where OpenMP's threads
-// stay or how they wait, or another library in this process uses the same runtime. OpenMP's threads spin for
-// milliseconds after a region: beside them a second pool would have no cores, and without other users of
-// OpenMP they would only take the cores from others, such as the threads of an OpenBLAS.
+// True if teams use OpenMP's threads: by TILEWRIGHT_TEAM, if the program configures their places or waiting,
+// or if another library uses the same runtime. OpenMP's threads spin for milliseconds after a region and
+// leave no cores to a second pool; without other users they would only take cores from others.
 bool openmp_runs_teams();
 // Makes teams use OpenMP from now on: a library that computes with its threads was opened.
 void prefer_openmp();
@@ -60,21 +52,16 @@ void prefer_openmp();
 class FloatMode {
  public:
 #if defined(__x86_64__)
-  FloatMode() : mode_(_mm_getcsr() & ~flags) {}
+  FloatMode() : mode_(_mm_getcsr() & ~0x3fu) {}
   void enter() const { _mm_setcsr(mode_); }
-  friend bool operator==(const FloatMode&, const FloatMode&) = default;
-
- private:
-  static constexpr unsigned flags = 0x3f;
-  unsigned mode_;
 #else
-  FloatMode() : rounding_(std::fegetround()) {}
-  void enter() const { std::fesetround(rounding_); }
+  FloatMode() : mode_(unsigned(std::fegetround())) {}
+  void enter() const { std::fesetround(int(mode_)); }
+#endif
   friend bool operator==(const FloatMode&, const FloatMode&) = default;
 
  private:
-  int rounding_;
-#endif
+  unsigned mode_;
 };
 
 // Puts the calling thread into another thread's mode while it lives.
@@ -86,8 +73,7 @@ class FloatModeScope {
   ~FloatModeScope() {
     if (differs_) before_.enter();
   }
-  FloatModeScope(const FloatModeScope&) = delete;
-  FloatModeScope& operator=(const FloatModeScope&) = delete;
+  FloatModeScope& operator=(FloatModeScope&&) = delete;
 
  private:
   FloatMode before_;
@@ -95,7 +81,7 @@ class FloatModeScope {
 };
 
 // Calls f(thread, thread_count) for each thread of a team of at most `threads`. The caller does the part of a
-// thread that comes late, so no thread may wait for another in f.
+// late thread, so no thread may wait for another in f.
 template <class F>
 void run_team(int threads, F&& f) {
   threads = is_in_team() ? 1 : usable_threads(threads);

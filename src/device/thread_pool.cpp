@@ -15,11 +15,10 @@
 
 #include "core/host/fork_gate.hpp"
 #include "core/host/host_state.hpp"
+#include "core/per_thread.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-
-#include "core/per_thread.hpp"
 #endif
 
 namespace tilewright {
@@ -28,8 +27,7 @@ namespace {
 // The state of a slot. The caller offers a job; the thread takes it, or the caller takes it back.
 enum State : std::uint32_t { idle, offered, taken, ended };
 
-// A thread stays awake for this long to receive the next job: calls of a loop in Python are some 50 us apart.
-// Waking it later is a system call, 3 to 5 us of the caller's time (2 cores).
+// Threads wait awake this long: calls in Python are 50 us apart, and waking costs 3 to 5 us (2 cores).
 constexpr auto awake = std::chrono::microseconds(200);
 
 void pause() {
@@ -38,9 +36,8 @@ void pause() {
 #endif
 }
 
-// Returns the slot's state once it is not `state`. After a moment a waiting caller yields its core: the
-// thread that it waits for might need this core. A thread without work does not yield: beside a spinning
-// thread, as those of NumPy's OpenBLAS are, it would not return for milliseconds.
+// Returns the slot's state once it is not `state`. A waiting caller soon yields its core, which its thread
+// might need. A thread without work does not: beside a spinning thread it would return after milliseconds.
 std::uint32_t wait_while(const std::atomic<std::uint32_t>& slot, std::uint32_t state) {
   constexpr int pauses = 20, rounds_before_yielding = 10;
   const auto end = std::chrono::steady_clock::now() + awake;
@@ -103,9 +100,8 @@ class alignas(64) Helper {
       }
     }
   }
-  // Moves the thread off its caller's CPU, within the CPUs that the caller may use. If no CPU is idle, the
-  // system may wake a thread on its caller's CPU, where it runs only after the caller's work is done; a CPU
-  // whose thread only waits is never worse.
+  // Moves the thread off its caller's CPU, within the caller's CPUs: if no CPU is idle, the system may wake
+  // it there, to run only after the caller's work.
   void leave_callers_cpu() const {
     const int cpu = caller_.cpu.load(std::memory_order_relaxed);
     if (cpu < 0 || sched_getcpu() != cpu) return;
@@ -150,8 +146,7 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool() : impl_(std::make_unique<Impl>()) {}
 
 ThreadPool::~ThreadPool() {
-  // A child of fork has no threads to join; and if a signal handler of the caller ends the process during a
-  // run, threads may wait for locks that the caller holds.
+  // A child of fork has no threads to join; at exit during a run, threads may wait for locks of the caller.
   if (impl_->generation != fork_gate::generation() || impl_->is_running) {
     (void)impl_.release();  // NOLINT
     return;

@@ -1,6 +1,5 @@
 // The threads that a calling thread keeps for its teams: awake for a moment after each, then asleep. The
-// caller itself does the work of threads that come late, so a team takes no longer than its caller alone
-// would, however busy the cores are.
+// caller does the work of late threads, so a team never takes longer than its caller alone.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +18,10 @@ class ThreadPool {
 
   ThreadPool();
   ~ThreadPool();
-  ThreadPool(const ThreadPool&) = delete;
-  ThreadPool& operator=(const ThreadPool&) = delete;
+  ThreadPool& operator=(ThreadPool&&) = delete;
 
-  // Calls work(what, index) once for each index in [0, count): 0 on the caller, the others on a thread of
-  // their own each, or on the caller if there is no thread or if it comes only after the caller has finished
-  // its own part. Work must not throw, and no index may wait for another. Must not be called from within
-  // work. If there is no memory for threads, fewer take part.
+  // Calls work(what, index) once per index in [0, count): 0 on the caller, the others on threads, or on the
+  // caller if a thread is missing or late. Work must not throw, wait for another index, or call run().
   void run(int count, Work work, void* what);
 
   // The number of threads that were started.
@@ -36,8 +32,7 @@ class ThreadPool {
   std::unique_ptr<Impl> impl_;
 };
 
-// Returns the stack size that OpenMP gives to its threads: OMP_STACKSIZE is "512", "16M", " 1 G "; without a
-// unit KiB. 0: the system's default.
+// Returns the stack size of OpenMP's threads by OMP_STACKSIZE ("512" KiB, "16M", " 1 G "); 0: the default.
 std::size_t stack_bytes_of_threads();
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// One queue, so that threads end at about the same time where pieces are small.
+// One queue for all threads, so that they end at about the same time.
 #include "device/workers.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ Workers::Workers(int threads) {
   try {
     grow(std::size_t(std::max(0, threads)));
   } catch (const std::system_error&) {
-    // Who waits for the work does it.
+    // Callers that wait do the work.
   }
 }
 
@@ -40,13 +40,13 @@ void Workers::submit(std::int64_t items, std::int64_t each, Work work, Ticket& t
       for (std::int64_t first = 0; first < items; first += each, ++count)
         pieces_.push_back({shared, first, std::min(each, items - first), &ticket});
     } catch (...) {
-      // A part of the work must not be done: who is told that it failed takes none for done.
+      // The caller sees a failure, so no part of the work may be done.
       while (pieces_.size() > before) pieces_.pop_back();
       throw;
     }
     ticket.left += int(count);
   }
-  // No more than there is work for: those who wake in vain keep the others from the queue.
+  // Wakes no more threads than there are pieces: others would only contend for the queue.
   for (std::size_t i = 0; i < std::min(count, threads_.size()); ++i) has_work_.notify_one();
 }
 

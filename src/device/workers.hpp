@@ -1,6 +1,5 @@
-// Threads that are kept to work beside their caller, who goes on meanwhile: copies between pageable and
-// pinned memory, and shares of GPUs that are queued. A queue of pieces serves all; whoever needs one to be
-// done may help. Teams in which the caller takes part are thread_pool's.
+// Threads that work beside their caller: copies between pageable and pinned memory, and GPUs' shares to
+// queue. All take pieces from one queue; callers may help.
 #pragma once
 
 #include <condition_variable>
@@ -18,27 +17,26 @@ class Workers {
  public:
   // Does items first ... first + count - 1 of something. Must not throw.
   using Work = std::function<void(std::int64_t first, std::int64_t count)>;
-  // How many pieces are yet to be done.
+  // Counts unfinished pieces.
   struct Ticket {
     int left = 0;
   };
 
-  // Fewer threads where so many cannot be started: they do the same, only slower.
+  // Starts fewer threads if not all can be started.
   explicit Workers(int threads = 0);
   ~Workers();
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
+  Workers& operator=(Workers&&) = delete;
 
-  // Starts threads until there are so many. Throws std::system_error where they cannot be started.
+  // Starts threads until there are `threads`. Throws std::system_error on failure.
   void grow(std::size_t threads);
 
-  // `items` of them, `each` at a time. The ticket, which must have been finished or may count more than one
-  // work, has to live until it is again. Where submit() throws, nothing of the work is done.
+  // Queues `items` items, `each` at a time. The ticket, which may count several works, must live until it is
+  // finished. If submit() throws, none of the work is done.
   void submit(std::int64_t items, std::int64_t each, Work work, Ticket& ticket);
   bool is_finished(const Ticket& ticket) const;
-  // Works along until the ticket is finished.
+  // Helps until the ticket is finished.
   void finish(Ticket& ticket);
-  // Sleeps until then: for pieces that may wait for one another, each of which has a thread of its own.
+  // Waits without helping: for pieces that wait for one another, with a thread each.
   void wait(const Ticket& ticket);
 
  private:
@@ -48,7 +46,7 @@ class Workers {
     Ticket* ticket;
   };
   void serve();
-  // Does the next piece, without the lock meanwhile.
+  // Does the next piece, without the lock.
   void do_one(std::unique_lock<std::mutex>& lock);
 
   mutable std::mutex mutex_;

@@ -1,4 +1,4 @@
-// Checks, levels joined, and then the short ways before the long one.
+// Checks a call, joins its levels, and runs it: by a small kernel if possible, else by a plan.
 #include "gemm/call.hpp"
 
 #include "core/dispatch.hpp"
@@ -7,7 +7,7 @@
 #include "gemm/cpu_small/calls.hpp"
 #include "gemm/device/batches.hpp"
 #include "gemm/device/operands.hpp"
-#include "gemm/execute.hpp"
+#include "gemm/plan.hpp"
 #include "gemm/pointers.hpp"
 #include "gemm/report.hpp"
 
@@ -26,7 +26,7 @@ class RunningCall {
         fault_(call.fault) {
     check_call_options(context, options, p_.location);
     if (!fault_) fault_ = find_call_fault();
-    // A bad count or block is no argument of the BLAS routine: no code tells it.
+    // A bad count or block is not an argument of the BLAS routine and has no code.
     if (fault_ && fault_->blas_number == 0) refuse_argument(fault_->argument, fault_->message);
     if (has_levels(p_) && !fault_) p_ = with_joined_levels(p_);
   }
@@ -44,13 +44,13 @@ class RunningCall {
   [[gnu::noinline]] std::optional<Fault> find_call_fault() const {
     if (auto fault = find_fault(p_, names_)) return fault;
     if (p_.m == 0 || p_.n == 0 || p_.batch_count == 0) return {};
-    // The zeros among alphas of each problem are not looked at here, nor the addresses that a GPU sees.
+    // Neither zeros among alphas per problem nor addresses that a GPU reads are checked here.
     const Addresses at{o_.a, o_.b, o_.c};
     return p_.location == Location::host ? address_fault(at, reads_ab(p_), names_)
                                          : null_fault(at, reads_ab(p_), names_);
   }
 
-  // What few calls need is no part of the others' stack.
+  // Rare paths stay out of the stack frame of the others.
   [[gnu::noinline]] bool run_around_bad_problems(InfoReport& report) const {
     const auto bad = find_bad_problems(p_, o_, options_.checked, names_);
     for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
@@ -60,7 +60,7 @@ class RunningCall {
     return true;
   }
 
-  // The pointers of a pointer batch are in device memory too, so the device looks at them.
+  // The pointers of a pointer batch are in device memory too, so the device checks them.
   [[gnu::noinline]] void run_on_device() {
     const NoCancel uncancelled;  // the driver waits now and then
     DeviceReport report(context_, options_, info_, p_.batch_count, 1);
@@ -71,13 +71,7 @@ class RunningCall {
     o_.stream = options_.queue.stream;
     GemmOptions stated = options_;
     stated.align_bytes = common_alignment(p_, o_.a, o_.b, o_.c);
-    stated.alpha_varies = o_.alpha_stride != 0;
-    stated.beta_varies = o_.beta_stride != 0;
-    const auto plan = find_device_plan(context_, p_, stated, report.reports());
-    check_call(*plan, o_);
-    report.write();
-    report.direct(o_, 0, 0);
-    execute_checked(*plan, o_);
+    run_device_batch(context_, p_, o_, stated, report);
   }
 
   void execute_all(const GemmPlan::Impl& plan) const {

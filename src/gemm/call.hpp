@@ -1,5 +1,4 @@
-// One call on a batch of one shape, whichever door it came through: what it multiplies, checked here once,
-// and run by the kernel or the plan that is found for it.
+// One call on a batch of one shape, from any door: checked once, and run by a kernel or a plan.
 #pragma once
 
 #include <optional>
@@ -10,15 +9,14 @@
 namespace tilewright {
 
 struct ProductCall {
-  GemmProblem problem;  // with the classes of alpha and beta; nothing is checked yet
+  GemmProblem problem;  // with the classes of alpha and beta; not checked
   Operands operands;
   const ArgumentNames& names = argument_names;
-  std::optional<Fault> fault{};  // of what only the door sees
+  std::optional<Fault> fault{};  // that only the door sees
 };
 
-// Faults become codes where `info` wants them, else an Error(invalid_argument) that names the argument as the
-// caller knows it, before anything is written. Returns when C is complete, or queued where it lies on a GPU.
-// `call` is used up.
+// Faults become codes if `info` requests them, else an Error(invalid_argument) that names the caller's
+// argument, before anything is written. Returns when C is complete, on a GPU queued. Consumes `call`.
 void run_call(Context::Impl& context, ProductCall& call, const GemmOptions& options, const BatchInfo& info);
 
 }  // namespace tilewright

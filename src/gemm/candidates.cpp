@@ -1,12 +1,10 @@
-// The list, and what stands in it for the ways of a GPU in builds that have no GPU runtime. Per-size choices
-// are configs, hence data, and never an if in this file.
+// The list of candidates, with stand-ins for those of a GPU. Choices per size are configs, never code here.
 #include <vector>
 
 #include "core/host/fork_gate.hpp"
 #include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/hybrid/gpus.hpp"
-#include "gemm/run/ways.hpp"
+#include "gemm/hybrid/node.hpp"
 #include "plan/rank.hpp"
 
 namespace tilewright {
@@ -16,9 +14,10 @@ std::string no_gpu(const PlanRequest&) { return "this build has no GPU runtime";
 }  // namespace
 std::string device_scale_declines(const PlanRequest& r) { return no_gpu(r); }
 GemmOffers device_scale_offers(const PlanRequest&) { return {}; }
-constinit const GemmCandidate small_way{"gemm_small", Tier::small, no_gpu};
-constinit const GemmCandidate large_way{"gemm", Tier::large, no_gpu};
-constinit const GemmCandidate cublas_way{"cublas", Tier::large, no_gpu};
+constinit const GemmCandidate gpu_small_candidate{"gpu_small", Tier::small, no_gpu};
+constinit const GemmCandidate gpu_thin_candidate{"gpu_thin", Tier::large, no_gpu};
+constinit const GemmCandidate gpu_large_candidate{"gpu_large", Tier::large, no_gpu};
+constinit const GemmCandidate cublas_candidate{"cublas", Tier::large, no_gpu};
 
 namespace {
 class NoGpus : public HybridGpus {
@@ -38,14 +37,15 @@ std::span<const GemmCandidate> gemm_candidates() {
   static constinit Once<const std::vector<GemmCandidate>> once;
   return once.get([] {
     return std::vector<GemmCandidate>{
-        scale_way,  small_cpu_way, bands_way, small_way, large_way,
-        cublas_way, hybrid_way,    cblas_way, sums_way,  reference_way,
+        scale_candidate,     cpu_small_candidate,    cpu_bands_candidate, gpu_small_candidate,
+        gpu_thin_candidate,  gpu_large_candidate,    cublas_candidate,    hybrid_candidate,
+        host_blas_candidate, batch_reduce_candidate, reference_candidate,
     };
   });
 }
 
 Asked GemmOperation::asked(const PlanRequest& r) {
-  return {r.options.candidate, r.options.config, objective_of(r.options)};
+  return {current_candidate(r.options.candidate), r.options.config, objective_of(r.options)};
 }
 
 bool GemmOperation::records(const PlanRequest& r, const char* family, const std::string& architecture,
@@ -62,11 +62,22 @@ double GemmOperation::work(GemmProblem p) {
   return std::max(1.0, flops(p));
 }
 
+int GemmOperation::aligned_in_one(const GemmProblem& x, const GemmProblem& y) {
+  if (x.location != Location::device) return 0;
+  constexpr std::int64_t line = 16;
+  const auto differ = [&](std::int64_t ld_of_x, std::int64_t ld_of_y) {
+    const auto is_aligned = [&](std::int64_t ld) {
+      return ld * std::int64_t(size_bytes(x.dtype)) % line == 0;
+    };
+    return is_aligned(ld_of_x) != is_aligned(ld_of_y) ? 1 : 0;
+  };
+  return differ(x.lda, y.lda) + differ(x.ldb, y.ldb) + differ(x.ldc, y.ldc);
+}
+
 std::string GemmOperation::why_not(const GemmCandidate& candidate, const PlanRequest& r) {
   if (r.options.math_mode != candidate.traits.math_mode)
-    return fmt::format("math_mode = {} is not served by it", to_string(r.options.math_mode));
-  if (r.problem.sums != Sums::none && !candidate.traits.forms_sums)
-    return "it forms no sums of products into one C";
+    return fmt::format("does not support math_mode = {}", to_string(r.options.math_mode));
+  if (r.problem.sums != Sums::none && !candidate.traits.forms_sums) return "does not sum products into one C";
   return "";
 }
 

@@ -1,14 +1,14 @@
-// Makes a Context: reads the environment, chooses the CPU kernels, finds the wisdom files. Wisdom itself and
-// CBLAS are opened by their first user, so that a Context costs microseconds.
+// Makes a Context in microseconds: wisdom and CBLAS are opened at their first use.
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "core/env.hpp"
 #include "core/host/stack.hpp"
 #include "core/host/tell.hpp"
 #include "core/input/printable.hpp"
-#include "core/share.hpp"
+#include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
@@ -25,39 +25,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether notices are logged; they are warnings.
-bool logs_warnings(const std::string& level) {
-  if (level != "" && level != "warn" && level != "off" && level != "info" && level != "debug")
-    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_LOG",
-                fmt::format("TILEWRIGHT_LOG = '{}' is not one of off, warn, info, debug", level));
-  return level != "off";
+void check_value(const char* name, const std::string& value, std::initializer_list<const char*> allowed) {
+  if (value.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+  refuse_argument(name, fmt::format("{} = '{}' is not one of {}", name, value, fmt::join(allowed, ", ")));
 }
 
-// Of what the user named. A database may be yet to be made; whether it is one is seen when it is opened.
+// A variable that is on unless it is off.
+bool is_on(const char* name, const std::string& value, std::initializer_list<const char*> allowed) {
+  check_value(name, value, allowed);
+  return value != "off";
+}
+// True if notices are printed: a program that does not ask for them gets none.
+bool prints_notices(const Environment& environment) {
+  if (!is_on("TILEWRIGHT_LOG", environment.log, {"off", "warn", "info", "debug"})) return false;
+  const bool is_verbose = !environment.verbose.empty() && environment.verbose != "0";
+  return !environment.log.empty() || environment.notices == "on" || is_verbose;
+}
+
+// Checks a wisdom file that the user named. A database may not exist yet; opening it checks its contents.
 void require_readable(const std::string& file, const char* argument) {
   std::error_code error;
   if (!is_lines_file(file) && !fs::exists(file, error)) return;
   if (!fs::is_regular_file(file, error) || ::euidaccess(file.c_str(), R_OK) != 0)
     throw Error(ErrorCode::io, argument, fmt::format("{} = '{}' is not a readable file", argument, file));
-}
-
-// A variable that is on unless it says off.
-bool is_on(const char* name, const std::string& value) {
-  if (!value.empty() && value != "on" && value != "off")
-    throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} = '{}' is not one of on, off", name, value));
-  return value != "off";
-}
-
-// Read by the first team, which has no error to give.
-void check_team(const std::string& value) {
-  if (!value.empty() && value != "auto" && value != "own" && value != "openmp")
-    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_TEAM",
-                fmt::format("TILEWRIGHT_TEAM = '{}' is not one of auto, own, openmp", value));
-}
-
-bool notices_wanted(const Environment& environment) {
-  return is_on("TILEWRIGHT_NOTICES", environment.notices) && logs_warnings(environment.log);
 }
 
 }  // namespace
@@ -72,19 +62,19 @@ Isa choose_isa(const std::string& name, const char* argument) {
   if (isa == Isa::portable || jit_available(isa)) return isa;
   const CpuInfo& cpu = cpu_info();
   const bool has_it = isa == Isa::avx512 ? cpu.avx512 : cpu.avx2_fma;
-  throw Error(ErrorCode::invalid_argument, argument,
-              has_it ? fmt::format("{} = '{}' is not available: the operating system forbids generated code",
-                                   argument, name)
-                     : fmt::format("{} = '{}' is not available: {} or its operating system lacks it",
-                                   argument, name, cpu.model));
+  refuse_argument(
+      argument, has_it
+                    ? fmt::format("{} = '{}' is not available: the operating system forbids generated code",
+                                  argument, name)
+                    : fmt::format("{} = '{}' is not available: {} or its operating system lacks it", argument,
+                                  name, cpu.model));
 }
 
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
     return std::tie(o.target, o.objective, o.objective_weight, o.math_mode, o.threads, o.checked, o.residency,
-                    o.candidate, o.config, o.queue.device, o.align_bytes, o.alpha_varies, o.beta_varies,
-                    o.tune_on_miss.budget_s, o.gpus, o.gpu_memory_bytes, o.split, o.cpu_share,
-                    o.on_device_failure);
+                    o.candidate, o.config, o.queue.device, o.align_bytes, o.tune_on_miss_s, o.gpus,
+                    o.gpu_memory_bytes, o.split, o.cpu_share, o.on_device_failure);
   };
   return fields(x) == fields(y);
 }
@@ -94,10 +84,11 @@ Context::Impl::Impl(const ContextOptions& options)
       asked_cblas(options.cblas),
       small(std::make_shared<SmallKernels>()),
       candidates(gemm_candidates()) {
-  logs = logs_warnings(environment.log);
+  logs = prints_notices(environment);
+  tells_plans = environment.verbose == "2" || environment.verbose == "3";
   isa = options.cpu.empty() ? choose_isa(environment.cpu, "TILEWRIGHT_CPU") : choose_isa(options.cpu, "cpu");
-  check_team(environment.team);
-  no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);
+  check_value("TILEWRIGHT_TEAM", environment.team, {"auto", "own", "openmp"});  // the first team cannot throw
+  no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit, {"on", "off"});
 #if TILEWRIGHT_HAS_GPU
   const std::string cache = cache_folder(environment);
   gpus = std::make_shared<GpuMachines>(share_folder(environment, "kernel"),
@@ -107,7 +98,8 @@ Context::Impl::Impl(const ContextOptions& options)
                                        });
 #endif
   hybrid = std::make_shared<HybridNode>(machine_gpus(), this);
-  wants_notices = notices_wanted(environment) && options.notices;
+  wants_notices = is_on("TILEWRIGHT_NOTICES", environment.notices, {"on", "off"}) &&
+                  environment.log != "off" && options.notices;
   if (!options.use_wisdom) return;
   wisdom_notices = wants_notices;
   const std::string file =
@@ -138,8 +130,7 @@ void Context::Impl::clear_plan_cache() {
   small->clear();
 }
 
-// What the user names and cannot be had is an error, as wisdom is: large products would go to the reference
-// without a word.
+// A named library that cannot be used is an error: large products would silently go to the reference.
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   const NoCancel uncancelled;
   const KeepErrno before;
@@ -148,7 +139,8 @@ std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   if (environment.cblas.empty() && !asked_cblas.empty()) {
     auto asked = std::make_shared<CblasLibrary>(asked_cblas);
     if (asked->available()) return cblas_ = std::move(asked);
-    if (wants_notices) add_notice(asked->error() + "; products of large matrices use what else is found", "");
+    if (wants_notices)
+      add_notice(asked->error() + "; products of large matrices use other implementations", "");
   }
   auto found = std::make_shared<CblasLibrary>(environment.cblas);
   if (!found->available() && !environment.cblas.empty() && environment.cblas != "none")
@@ -163,12 +155,12 @@ void Context::Impl::notice(const std::string& message, const std::string& about)
   add_notice(message, about);
 }
 
-// A program that runs for months and meets new problems all the time needs no more memory for them.
+// The number of notices is bounded: a program may run for months and meet new problems all the time.
 void Context::Impl::add_notice(const std::string& message, const std::string& about) {
   constexpr std::size_t most = 1000;
   if (notices_.size() >= most || !noticed_.insert(about.empty() ? message : about).second) return;
   const bool is_last = notices_.size() + 1 == most;
-  notices_.push_back(is_last ? fmt::format("this is notice {}, and the last one of this Context", most)
+  notices_.push_back(is_last ? fmt::format("notice {} of this Context is its last one", most)
                              : printable(message));
   if (logs) tell("tilewright: " + notices_.back() + "\n");
 }

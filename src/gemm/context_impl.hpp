@@ -1,6 +1,5 @@
-// What a Context keeps: the environment it was made in, the CPU kernels it may run, wisdom, CBLAS and GPUs
-// once they are first needed, and its caches of kernels and plans. Everything here may be used by many
-// threads at once.
+// The state of a Context: its environment, CPU kernels it may run, wisdom, CBLAS and GPUs once they are
+// needed, and caches of kernels and plans. All of it is thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,15 +23,15 @@
 
 namespace tilewright {
 
-class GpuMachines;     // device_machine.hpp
+class GpuMachines;     // device/machine.hpp
 class HybridNode;      // hybrid/node.hpp
-class LuMachines;      // lu/device/machines.hpp
+class LuMachines;      // lu/device/tools.hpp
 class SmallKernels;    // cpu_small/kernels.hpp
 struct GemmOperation;  // candidate.hpp
 template <class Operation>
 struct Candidate;
 
-// Whether the same plan serves both: the stream is no part of a plan.
+// True if one plan serves both; plans do not depend on the stream.
 bool operator==(const GemmOptions& x, const GemmOptions& y);
 
 using GemmPlans = PlanCache<GemmProblem, GemmOptions, GemmPlan::Impl>;
@@ -41,41 +40,41 @@ struct Context::Impl {
   explicit Impl(const ContextOptions& options);
   ~Impl();
 
-  // Null when the Context was told to use none.
+  // Null if the Context uses no wisdom.
   const Wisdom* wisdom() const { return wisdom_.get(); }
-  // Throws Error(io) where TILEWRIGHT_CBLAS names what cannot be used.
+  // Throws Error(io) if the library that TILEWRIGHT_CBLAS names cannot be used.
   std::shared_ptr<const CblasLibrary> cblas();
 
-  // What was decided by wisdom that has changed since, of problems in host memory or of all.
+  // Forgets plans made with wisdom that has changed, for problems in host memory or for all.
   void forget_host_plans();
   void clear_plan_cache();
 
-  // Something the user should know though nothing failed; kept and logged once for each thing it is about,
-  // which is the message itself where nothing is named.
+  // Keeps and logs a message for the user, once for each `about` (default: the message itself).
   void notice(const std::string& message, const std::string& about = "");
   std::vector<std::string> notices() const;
 
   Environment environment;
-  std::string asked_cblas;  // by the options
+  std::string asked_cblas;  // from the options
   Isa isa = Isa::portable;
   std::string own_wisdom;                 // the user's file, which tuning writes; "" where there is none
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
-  bool logs = true;                       // notices, to stderr
-  bool wants_notices = false;             // of what a call was served with
-  bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
+  bool logs = false;                      // notices, to stderr
+  bool tells_plans = false;               // who serves each new plan, to stderr
+  bool wants_notices = false;             // about the kernels that serve a call
+  bool wisdom_notices = false;            // of lookups that are not exact
   bool no_jit = false;                    // only prepare() compiles GPU kernels
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
   std::shared_ptr<HybridNode> hybrid;     // products of host operands on CPU and GPUs; never null
-  std::shared_ptr<LuMachines> lu;         // of LU on GPUs; null until it is first asked for
+  std::shared_ptr<LuMachines> lu;         // of LU on GPUs; null until its first use
   std::once_flag lu_asked;
   BoundedMap<std::string, std::int64_t> lu_panels{256};  // columns that models chose, by problem and options
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   std::shared_ptr<SmallKernels> small;  // of calls without a plan of their own; never null
   GemmPlans plans;
-  GemmPlans part_plans;  // of what GPUs multiply for host operands, with configs of problems about as large
+  GemmPlans part_plans;  // of GPUs' parts of host products, with configs of problems of similar size
   std::span<const Candidate<GemmOperation>> candidates;  // in the order in which plans ask them
 
-  // Tune-on-miss (tune_on_miss.hpp): who tunes, and what was tuned so that nothing is tried twice.
+  // Tune-on-miss: the tuner, and the problems that it has tuned.
   struct Misses {
     TuneHook tuner;
     Mutex mutex;
@@ -92,8 +91,7 @@ struct Context::Impl {
   std::unordered_set<std::string> noticed_;
 };
 
-// The best kernels this process may run, or those that `name` asks for. Throws Error(invalid_argument) naming
-// the cpu as `argument`.
+// Returns the best usable instruction set, or the requested one. Error(invalid_argument) names `argument`.
 Isa choose_isa(const std::string& name, const char* argument = "cpu");
 
 }  // namespace tilewright

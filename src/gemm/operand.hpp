@@ -1,27 +1,29 @@
-// Where the matrices of a batch lie: the address of each problem's A, B and C for every layout, so that no
-// other file repeats the address arithmetic. It checks nothing; validate.hpp has done so.
+// Addresses of each problem's A, B and C and values of its scalars, for every layout. No checks.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "core/dispatch.hpp"
 #include "core/problem.hpp"
 
 namespace tilewright {
 
 inline bool is_interleaved(const GemmProblem& problem) { return is_interleaved(problem.layout); }
 
-// False where C is scaled and A and B are not read.
+// False if C is only scaled.
 inline bool reads_ab(const GemmProblem& problem) { return problem.k > 0 && problem.alpha != Scalar::zero; }
+
+// False if a call does nothing. The C of a batch-reduce exists even without products.
+inline bool has_elements_of_c(const GemmProblem& p) { return p.m != 0 && p.n != 0 && count_of_c(p) != 0; }
 
 // Problems per step of the batch: a block of an interleaved batch, else one.
 inline std::int64_t problems_per_step(const GemmProblem& problem) {
   return is_interleaved(problem) ? problem.block : 1;
 }
 
-// Levels around that of a strided operand. `inner` is how many problems the innermost one has, 0 where there
-// are no others.
+// Outer levels of a strided operand. `inner`: problems of the innermost level; 0: there are no outer levels.
 struct OperandLevels {
   std::int64_t inner = 0;
   std::int64_t outer_count = 1;
@@ -29,7 +31,7 @@ struct OperandLevels {
   std::int64_t outermost_step = 0;
 };
 
-// One operand of a batch. `step` is in elements: from one problem to the next, or from one block to the next.
+// One operand of a batch. `step`: elements from one problem, or block, to the next.
 struct OperandLayout {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -37,7 +39,7 @@ struct OperandLayout {
   std::int64_t step = 0;
   OperandLevels levels = {};
 
-  // From the first problem, or block, to number `index`, in elements.
+  // Returns the elements from the first problem, or block, to number `index`.
   std::int64_t offset(std::int64_t index) const {
     if (levels.inner == 0) return index * step;
     const std::int64_t part = index / levels.inner;
@@ -69,12 +71,10 @@ inline OperandLayout layout_c(const GemmProblem& p) {
           operand_levels(p, p.outer_c, p.outermost_c)};
 }
 
-// Of A, B and C.
-using OperandLayouts = std::array<OperandLayout, 3>;
+using OperandLayouts = std::array<OperandLayout, 3>;  // of A, B and C
 inline OperandLayouts layouts_of(const GemmProblem& p) { return {layout_a(p), layout_b(p), layout_c(p)}; }
 
-// f(first, count) for the parts of problems first ... first + count - 1 that lie in one innermost level each,
-// which is all of them where there is but one level.
+// Calls f(first, count) for each part of problems first ... first + count - 1 within one innermost level.
 template <class F>
 void for_each_run(const GemmProblem& p, std::int64_t first, std::int64_t count, F&& f) {
   if (!has_levels(p)) return f(first, count);
@@ -96,7 +96,7 @@ struct Matrix {
   T& operator()(std::int64_t i, std::int64_t j) const { return data[(j * ld + i) * spacing]; }
 };
 
-// Problem `index` of an operand. T is const for A and B; `base` is an array of pointers for pointer batches.
+// Returns matrix `index` of an operand. `base` is an array of pointers for pointer batches.
 template <class T>
 Matrix<T> matrix_of(const GemmProblem& p, const OperandLayout& layout, const void* base, std::int64_t index) {
   if (p.layout == Layout::pointer) return {static_cast<T* const*>(base)[index], layout.ld, 1};
@@ -109,6 +109,16 @@ template <class T>
 T scalar_of(Scalar kind, const void* values, std::int64_t stride, std::int64_t index) {
   if (kind != Scalar::general) return kind == Scalar::one ? T(1) : T(0);
   return static_cast<const T*>(values)[index * stride];
+}
+
+// True if the one value of a scalar is zero; a general one is read.
+inline bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
+  return dispatch(p.dtype, [&]<class T>() { return scalar_of<T>(kind, value, 0, 0) == T(0); });
+}
+
+// Null stays null.
+inline const void* advanced(const void* base, std::int64_t bytes) {
+  return base == nullptr ? nullptr : static_cast<const char*>(base) + bytes;
 }
 
 }  // namespace tilewright

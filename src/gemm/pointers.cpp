@@ -1,13 +1,45 @@
-// Everything about pointer batches that needs a look at each pointer.
+// Reads each pointer of a batch: faults, overlaps and gathering.
 #include "gemm/pointers.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
 namespace {
+
+struct Interval {
+  const char* begin;
+  const char* end;
+  std::int64_t problem_index;
+};
+
+// Walks the intervals in order of address and keeps the survivor with the furthest end: an interval that
+// begins before that end shares bytes with it. Of the two the one with the higher number is marked.
+std::vector<Overlap> sweep(std::vector<Interval>& intervals) {
+  const std::less<const char*> before;
+  std::sort(intervals.begin(), intervals.end(), [&](const Interval& x, const Interval& y) {
+    return x.begin != y.begin ? before(x.begin, y.begin) : x.problem_index < y.problem_index;
+  });
+  std::vector<Overlap> overlaps;
+  std::set<std::int64_t> marked;
+  const Interval* furthest = nullptr;
+  for (const Interval& next : intervals) {
+    if (marked.count(next.problem_index) != 0) continue;
+    if (furthest == nullptr || !before(next.begin, furthest->end)) {
+      furthest = &next;
+      continue;
+    }
+    const auto [low, high] = std::minmax(furthest->problem_index, next.problem_index);
+    overlaps.push_back({high, low});
+    marked.insert(high);
+    if (next.problem_index == low) furthest = &next;
+  }
+  return overlaps;
+}
 
 const void* const* pointers(const void* operand) { return static_cast<const void* const*>(operand); }
 
@@ -26,17 +58,22 @@ std::vector<BadProblem> find_bad_addresses(const GemmProblem& p, const Operands&
   return bad;
 }
 
-void add_overlaps(const GemmProblem& p, const Operands& o, const ArgumentNames& names,
-                  std::vector<BadProblem>& bad) {
-  const std::int64_t size = size_bytes(p.dtype);
-  std::vector<Extent> extents;
-  std::size_t next_bad = 0;
-  for (std::int64_t i = 0; i < p.batch_count; ++i) {
-    if (next_bad < bad.size() && bad[next_bad].index == i)
+// Calls f(i) for each problem that is not bad.
+template <class F>
+void each_good(std::int64_t count, const std::vector<BadProblem>& bad, F&& f) {
+  auto next_bad = bad.begin();
+  for (std::int64_t i = 0; i < count; ++i)
+    if (next_bad != bad.end() && next_bad->index == i)
       ++next_bad;
     else
-      extents.push_back({static_cast<const char*>(pointers(o.c)[i]), p.m * size, p.ldc * size, p.n, i});
-  }
+      f(i);
+}
+
+void add_overlaps(const GemmProblem& p, const Operands& o, const ArgumentNames& names,
+                  std::vector<BadProblem>& bad) {
+  std::vector<Extent> extents;
+  each_good(p.batch_count, bad,
+            [&](std::int64_t i) { extents.push_back(extent_of(pointers(o.c)[i], p, i)); });
   for (const Overlap& overlap : find_overlaps(extents))
     bad.push_back({overlap.problem_index, overlap_fault(overlap, names)});
   std::sort(bad.begin(), bad.end(),
@@ -44,6 +81,23 @@ void add_overlaps(const GemmProblem& p, const Operands& o, const ArgumentNames& 
 }
 
 }  // namespace
+
+std::vector<Overlap> find_overlaps(const std::vector<Extent>& extents) {
+  std::vector<Interval> intervals;
+  intervals.reserve(extents.size());
+  for (const Extent& x : extents)
+    if (x.cols > 0 && x.column_bytes > 0)
+      intervals.push_back({x.begin, x.begin + (x.cols - 1) * x.ld_bytes + x.column_bytes, x.problem_index});
+  if (sweep(intervals).empty())
+    return {};  // as in nearly every batch; columns are compared only if extents meet
+  intervals.clear();
+  for (const Extent& x : extents)
+    for (std::int64_t j = 0; j < x.cols && x.column_bytes > 0; ++j) {
+      const char* begin = x.begin + j * x.ld_bytes;
+      intervals.push_back({begin, begin + x.column_bytes, x.problem_index});
+    }
+  return sweep(intervals);
+}
 
 Fault overlap_fault(const Overlap& overlap, const ArgumentNames& names) {
   return {names.c.matrix, names.c.number,
@@ -68,17 +122,12 @@ GoodProblems::GoodProblems(const GemmProblem& problem, const Operands& operands,
     to.insert(to.end(), value, value + size);
   };
   const bool reads = reads_ab(problem);
-  std::size_t next_bad = 0;
-  for (std::int64_t i = 0; i < problem.batch_count; ++i) {
-    if (next_bad < bad.size() && bad[next_bad].index == i) {
-      ++next_bad;
-      continue;
-    }
+  each_good(problem.batch_count, bad, [&](std::int64_t i) {
     if (reads) a_.push_back(pointers(operands.a)[i]), b_.push_back(pointers(operands.b)[i]);
     c_.push_back(pointers(operands.c)[i]);
     copy(operands.alpha, operands.alpha_stride, i, alpha_);
     copy(operands.beta, operands.beta_stride, i, beta_);
-  }
+  });
   problem_.batch_count = std::int64_t(c_.size());
 }
 

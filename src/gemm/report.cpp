@@ -1,5 +1,4 @@
-// The four modes of the Batched BLAS info array. A code is minus the number of the bad argument; of several
-// faults that share a code the first found stays.
+// The four modes of the Batched BLAS info array. A code is minus the number of the first bad argument.
 #include "gemm/report.hpp"
 
 #include <algorithm>
@@ -11,62 +10,42 @@
 #endif
 
 namespace tilewright {
-namespace {
-
-// Throws where they are needed and missing.
-std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count) {
-  refuse_unnamed("info", info.mode, InfoMode::any);
-  if (info.mode == InfoMode::none) return 0;
-  const std::int64_t count = info.mode == InfoMode::all     ? problem_count
-                             : info.mode == InfoMode::group ? group_count
-                                                            : 1;
-  if (info.codes == nullptr && count > 0)
-    throw Error(
-        ErrorCode::invalid_argument, "info",
-        fmt::format("info.codes is null but its mode reports {} code{}", count, count == 1 ? "" : "s"));
-  return count;
-}
-
-}  // namespace
 
 std::string group_name(std::int64_t group_index, std::int64_t first_index) {
   return fmt::format("group {} (from problem {})", group_index, first_index);
 }
 
-FaultReport::FaultReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count)
-    : info_(info),
-      code_count_(code_count(info, problem_count, group_count)),
-      several_groups_(group_count > 1) {}
-
-FaultReport::Run FaultReport::run_of(std::int64_t first_index, std::int64_t problem_count,
-                                     std::int64_t group_index, const Fault& fault) const {
-  return {index_of(first_index, group_index), info_.mode == InfoMode::all ? problem_count : 1,
-          -fault.blas_number};
+FaultReport::FaultReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
+                         CountedIn counted)
+    : info_(info), several_groups_(group_count > 1), counted_(counted) {
+  refuse_unnamed("info", info.mode, InfoMode::any);
+  if (!reports()) return;
+  code_count_ = info.mode == InfoMode::all ? problem_count : info.mode == InfoMode::group ? group_count : 1;
+  if (info.codes == nullptr && code_count_ > 0)
+    refuse_argument("info", fmt::format("info.codes is null, but its mode reports {} code{}", code_count_,
+                                        code_count_ == 1 ? "" : "s"));
 }
 
-void FaultReport::refuse_group(std::int64_t first_index, std::int64_t group_index, const Fault& fault) const {
-  if (!several_groups_) throw Error(ErrorCode::invalid_argument, fault.argument, fault.message);
-  throw Error(ErrorCode::invalid_argument, fault.argument,
-              fmt::format("{}: {}", group_name(group_index, first_index), fault.message), first_index);
+void FaultReport::problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault) {
+  if (reports()) return note({index_of(problem_index, group_index), 1, -fault.blas_number});
+  refuse_argument(fault.argument, fmt::format("problem {}: {}", problem_index, fault.message), problem_index);
+}
+
+void FaultReport::group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
+                        const Fault& fault) {
+  if (reports())
+    return note({index_of(first_index, group_index), info_.mode == InfoMode::all ? problem_count : 1,
+                 -fault.blas_number});
+  if (counted_ == CountedIn::problems) problem(first_index, group_index, fault);
+  if (!several_groups_) refuse_argument(fault.argument, fault.message);
+  refuse_argument(fault.argument, fmt::format("{}: {}", group_name(group_index, first_index), fault.message),
+                  first_index);
 }
 
 InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
                        CountedIn counted)
-    : FaultReport(info, problem_count, group_count), counted_(counted) {
+    : FaultReport(info, problem_count, group_count, counted) {
   std::fill_n(info.codes, code_count_, 0);
-}
-
-void InfoReport::problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault) {
-  if (reports()) return note(run_of(problem_index, 1, group_index, fault));
-  throw Error(ErrorCode::invalid_argument, fault.argument,
-              fmt::format("problem {}: {}", problem_index, fault.message), problem_index);
-}
-
-void InfoReport::group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
-                       const Fault& fault) {
-  if (reports()) return note(run_of(first_index, problem_count, group_index, fault));
-  if (counted_ == CountedIn::problems) problem(first_index, group_index, fault);
-  refuse_group(first_index, group_index, fault);
 }
 
 void InfoReport::note(const Run& run) {
@@ -74,11 +53,8 @@ void InfoReport::note(const Run& run) {
     if (info_.codes[i] == 0) info_.codes[i] = run.code;
 }
 
-void DeviceReport::group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
-                         const Fault& fault) {
-  if (!reports()) refuse_group(first_index, group_index, fault);
-  if (info_.mode == InfoMode::any && !found_.empty()) return;
-  found_.push_back(run_of(first_index, problem_count, group_index, fault));
+void DeviceReport::note(const Run& run) {
+  if (info_.mode != InfoMode::any || found_.empty()) found_.push_back(run);
 }
 
 void DeviceReport::write() const {

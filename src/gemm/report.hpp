@@ -1,5 +1,5 @@
-// Where a fault goes: into the caller's info codes in the modes that report, else into an Error. One place,
-// so that every batched call reports alike (Dongarra 2017; NLAFET/BBLAS).
+// Reports faults: into the caller's info codes in the modes that report, else as an Error. All batched calls
+// report alike (Dongarra 2017; NLAFET/BBLAS).
 #pragma once
 
 #include <string>
@@ -11,74 +11,72 @@
 
 namespace tilewright {
 
-// What a call's problems come in, as its caller knows them.
+// Unit in which the caller counts the problems of a call.
 enum class CountedIn : std::uint8_t { groups, problems };
 
-// Of one of several groups, by its first problem: "group 3 (from problem 20)".
+// Names one of several groups, by its first problem: "group 3 (from problem 20)".
 std::string group_name(std::int64_t group_index, std::int64_t first_index);
 
 class FaultReport {
  public:
+  virtual ~FaultReport() = default;
   bool reports() const { return info_.mode != InfoMode::none; }
 
+  // Notes the code of a bad problem, or throws Error with its number.
+  void problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault);
+  // The same for all problems of a group, which begin at first_index.
+  void group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
+             const Fault& fault);
+
  protected:
-  // Codes that one fault sets.
+  // The codes that one fault sets.
   struct Run {
     std::int64_t first, count;
     int code;
   };
 
-  // Throws when the mode needs codes and there are none.
-  FaultReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count);
-  // In the modes that report: where the code of a problem lies, and what a fault of several sets.
+  // Throws if the mode needs codes and there are none.
+  FaultReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count, CountedIn counted);
+  // Returns the index of a problem's code in the modes that report.
   std::int64_t index_of(std::int64_t problem_index, std::int64_t group_index) const {
     return info_.mode == InfoMode::all ? problem_index : info_.mode == InfoMode::group ? group_index : 0;
   }
-  Run run_of(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
-             const Fault& fault) const;
-  [[noreturn]] void refuse_group(std::int64_t first_index, std::int64_t group_index,
-                                 const Fault& fault) const;
+  virtual void note(const Run& run) = 0;
 
   BatchInfo info_;
-  std::int64_t code_count_;
-  bool several_groups_;
-};
-
-class InfoReport : public FaultReport {
- public:
-  // In the modes that report all codes are set to 0.
-  InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
-             CountedIn counted = CountedIn::groups);
-
-  // One problem of the batch is bad: notes its code, or throws Error with the problem's number.
-  void problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault);
-  // All problems of a group are bad, which begin at first_index.
-  void group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
-             const Fault& fault);
+  std::int64_t code_count_ = 0;
 
  private:
-  void note(const Run& run);
-
+  bool several_groups_;
   CountedIn counted_;
 };
 
-// The same for operands in device memory: codes lie there too and are written in the order of the stream, so
-// that what kernels find later is added to what the host found.
+// Writes codes at once, after it has set all of them to 0.
+class InfoReport : public FaultReport {
+ public:
+  InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
+             CountedIn counted = CountedIn::groups);
+
+ private:
+  void note(const Run& run) override;
+};
+
+// For operands in device memory: codes lie there too, in stream order; kernels add theirs to the host's.
 class DeviceReport : public FaultReport {
  public:
   DeviceReport(Context::Impl& context, const GemmOptions& options, const BatchInfo& info,
                std::int64_t problem_count, std::int64_t group_count)
-      : FaultReport(info, problem_count, group_count), context_(context), options_(options) {}
+      : FaultReport(info, problem_count, group_count, CountedIn::groups),
+        context_(context),
+        options_(options) {}
 
-  // All problems of a group are bad, which begin at first_index. Throws Error where nothing reports.
-  void group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
-             const Fault& fault);
-  // Queues zeros for all codes and then what the host found.
+  // Queues zeros for all codes and then the faults noted so far.
   void write() const;
-  // Where the kernel of a group's problems notes codes.
+  // Sets where the kernel of a group's problems notes codes.
   void direct(Operands& operands, std::int64_t first_index, std::int64_t group_index) const;
 
  private:
+  void note(const Run& run) override;
   void fill(const Run& run) const;
 
   Context::Impl& context_;

@@ -1,6 +1,5 @@
-// One call of a kernel of small products on the host: the addresses of its problems, the distances between
-// them, and their scalars. Every call that the library makes is one of these; the kernel's own struct is
-// filled here and nowhere else.
+// One call of a kernel of small products on the host: addresses, distances and scalars. Only this fills the
+// kernel's own struct.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,7 @@ namespace tilewright {
 class KernelCall {
  public:
   KernelCall() = default;
-  // Calls for one problem, or for those at arrays of addresses if the kernel is for pointers. alpha and beta
-  // are one value each.
+  // Calls for one problem, or for arrays of addresses if the kernel is for pointers, with one alpha and beta.
   KernelCall(const void* a, const void* b, void* c, const void* alpha, const void* beta,
              std::int64_t count = 1) {
     at(a, b, c);

@@ -1,11 +1,12 @@
 // Space<Config>: the legal configs of a kernel family as axes (member + values, which may depend on the axes
-// declared before) and named constraints. A constraint is checked as soon as the axes it reads are bound, so
-// a refused branch is never walked; explain() names the constraints a config violates. It measures nothing
-// and stores no points: enumerate() returns them all.
+// declared before) and named constraints, each checked as soon as the axes it reads are bound.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -13,9 +14,18 @@
 #include <vector>
 
 #include "core/fields.hpp"
-#include "kernel/space_values.hpp"
+#include "core/refuse.hpp"
+#include "tilewright/types.hpp"
 
 namespace tilewright {
+
+// Counts of a constraint in one walk over the space.
+struct Removed {
+  std::string reason;
+  std::string after;        // the axis whose binding made the check possible; "" = before the first
+  std::uint64_t asked = 0;  // branches that reached the constraint
+  std::uint64_t cut = 0;    // branches that ended there
+};
 
 template <class Config>
 class Space {
@@ -25,48 +35,31 @@ class Space {
   // Adds an axis whose values do not depend on the other axes.
   template <class M>
   Space& axis(M Config::*member, std::vector<M> values) {
+    return axis(member,
+                [values = std::move(values)](const Config&) -> const std::vector<M>& { return values; });
+  }
+
+  // Adds an axis whose values depend on earlier axes: `values(config)` returns a container or a lazy range.
+  template <class M, class F>
+  requires std::invocable<const F&, const Config&> Space& axis(M Config::*member, F values) {
     Axis axis;
     axis.each = [member, values](Config& config, const Step& step) {
-      for (const M& value : values) {
-        config.*member = value;
+      for (const auto& value : values(std::as_const(config))) {
+        config.*member = static_cast<M>(value);
         if (!step()) return false;
       }
       return true;
     };
     axis.contains = [member, values](const Config& config) {
-      return std::find(values.begin(), values.end(), config.*member) != values.end();
+      for (const auto& value : values(config))
+        if (static_cast<M>(value) == config.*member) return true;
+      return false;
     };
     return add(member, std::move(axis));
   }
 
-  // Adds an axis with a fixed range: axis(&C::nr, range(1, 28)).
-  template <class M, class V>
-  Space& axis(M Config::*member, Range<V> values) {
-    return axis(member, [values](const Config&) { return values; });
-  }
-
-  // Adds an axis whose values depend on axes declared before: `values(config)` returns a container, a
-  // range(first, last, step), or a closure that returns the next value as an optional and nothing at the end
-  // (Anzt 2015, Fig. 3).
-  template <class M, class F>
-  requires std::invocable<const F&, const Config&> Space& axis(M Config::*member, F values) {
-    Axis axis;
-    axis.each = [member, values](Config& config, const Step& step) {
-      return for_each_value(values(std::as_const(config)), [&](const auto& value) {
-        config.*member = static_cast<M>(value);
-        return step();
-      });
-    };
-    axis.contains = [member, values](const Config& config) {
-      const auto differs = [&](const auto& value) { return !(static_cast<M>(value) == config.*member); };
-      return !for_each_value(values(config), differs);
-    };
-    return add(member, std::move(axis));
-  }
-
-  // Adds a constraint, which may read only axes declared before. If members are named it may read only those,
-  // and is checked as soon as the last of them is bound. Throws Error(invalid_argument) for a member that has
-  // no axis yet.
+  // Adds a constraint on axes declared before. If members are named it may read only those, and is checked
+  // once the last is bound. Throws Error(invalid_argument) for a member without an axis yet.
   template <class... M>
   Space& require(std::string reason, Predicate predicate, M Config::*... reads) {
     std::size_t depth = sizeof...(reads) == 0 ? axes_.size() : 0;
@@ -78,8 +71,8 @@ class Space {
     return *this;
   }
 
-  // Restricts the axis called `name` to the values for which keeps(config with that value) is true. Throws
-  // Error(invalid_argument) for a name that no axis has.
+  // Restricts the axis `name` to values for which keeps(config with that value) is true. Throws
+  // Error(invalid_argument) for an unknown name.
   Space& restrict_axis(const std::string& name, Predicate keeps) {
     Axis& axis = axes_[position(name, "a restriction")];
     axis.each = [each = std::move(axis.each), keeps](Config& config, const Step& step) {
@@ -108,12 +101,15 @@ class Space {
            std::ranges::all_of(constraints_, [&](const auto& one) { return one.accepts(config); });
   }
 
-  // Calls `visitor` with every legal config, the last axis varying fastest, without storing any. A visitor
-  // that returns false ends the walk; then visit() returns false. Members without an axis keep their value in
-  // `base`. If `removed` is given, the branches cut by each constraint are added to it.
+  // Calls `visitor` with every legal config, the last axis varying fastest; returning false ends the walk,
+  // and visit(). Members without an axis keep their value in `base`. `removed` receives the branches that
+  // each constraint cut.
   template <class F>
   bool visit(F&& visitor, const Config& base = {}, std::vector<Removed>* removed = nullptr) const {
-    if (removed != nullptr) *removed = unremoved();
+    if (removed != nullptr) removed->clear();
+    for (const Constraint& one : constraints_)
+      if (removed != nullptr)
+        removed->push_back({one.reason, one.depth == 0 ? "" : axes_[one.depth - 1].name});
     Config config = base;
     Walk<std::remove_reference_t<F>> walk{*this, config, visitor, removed, {}};
     walk.prepare();
@@ -126,8 +122,7 @@ class Space {
     return configs;
   }
 
-  // Returns `count` legal configs drawn at random, for spaces too large to enumerate; fewer if they are hard
-  // to hit.
+  // Returns `count` legal configs drawn at random; fewer if they are hard to hit.
   template <class Random>
   std::vector<Config> sample(std::size_t count, Random& random, const Config& base = {}) const {
     std::vector<Config> configs;
@@ -136,14 +131,6 @@ class Space {
       if (draw(config, random)) configs.push_back(config);
     }
     return configs;
-  }
-
-  // Returns how many branches each constraint checked and how many it cut, in the order of declaration;
-  // to_text() prints them.
-  std::vector<Removed> rejections(const Config& base = {}) const {
-    std::vector<Removed> removed;
-    visit([](const Config&) {}, base, &removed);
-    return removed;
   }
 
   std::vector<std::string> axis_names() const {
@@ -214,8 +201,9 @@ class Space {
       values += (count == 0 ? "" : ", ") + (count < most ? text(probe) : "...");
       return count++ < most;
     });
-    return count == 0 ? fmt::format("{} = {}: no value goes with those before it", axis.name, text(config))
-                      : fmt::format("{} = {} is none of {}", axis.name, text(config), values);
+    return count == 0
+               ? fmt::format("{} = {}: no value is legal with the values before it", axis.name, text(config))
+               : fmt::format("{} = {} is not one of {}", axis.name, text(config), values);
   }
 
   template <class M>
@@ -228,17 +216,7 @@ class Space {
   std::size_t position(const std::string& name, const std::string& reader) const {
     for (std::size_t i = 0; i < axes_.size(); ++i)
       if (axes_[i].name == name) return i;
-    throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} reads {}, which has no axis before it", reader, name));
-  }
-
-  std::vector<Removed> unremoved() const {
-    std::vector<Removed> removed;
-    for (const Constraint& constraint : constraints_) {
-      const std::string after = constraint.depth == 0 ? "" : axes_[constraint.depth - 1].name;
-      removed.push_back({constraint.reason, after, 0, 0});
-    }
-    return removed;
+    refuse_argument(name, fmt::format("{} reads {}, which has no axis before it", reader, name));
   }
 
   // True if a constraint on exactly the first `depth` axes refuses `config`.
@@ -265,7 +243,7 @@ class Space {
       std::size_t count = 0;
       axes_[depth].each(probe, [&] { return ++count > 0; });
       if (count == 0) return false;
-      auto chosen = static_cast<std::size_t>(random() % count);
+      auto chosen = std::size_t(random() % count);
       axes_[depth].each(config, [&] { return chosen-- > 0; });
     }
     return true;

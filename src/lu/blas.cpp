@@ -1,4 +1,4 @@
-// Calls of the library, and our own way where it lacks a routine.
+// Calls the library or, where it lacks a routine, recurses. lapack: all by the library's xGETRF.
 #include "lu/blas.hpp"
 
 #include <algorithm>
@@ -10,12 +10,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/dispatch.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/run/cblas.hpp"
+#include "gemm/run/host.hpp"
 #include "gemm/run/reference.hpp"
-#include "lu/pivots.hpp"
+#include "lu/calls.hpp"
 #include "lu/reference.hpp"
-#include "lu/triangle.hpp"
+#include "lu/updates.hpp"
 
 namespace tilewright {
 namespace {
@@ -23,9 +24,9 @@ namespace {
 constexpr std::int64_t smallest_triangle = 32;  // of recursive solves
 constexpr std::int64_t narrowest_panel = 8;     // of recursive panels
 
-// True where a pivot may become one that must be divided by. Pivots are elements of A less products l u, and
-// the smallest of the first step is the square of the smallest element over the largest. Zero, infinities and
-// NaN count for nothing.
+// True if a pivot may become one that must be divided by. Pivots are elements of A less products l u, and the
+// smallest of the first step is the square of the smallest element over the largest. Zero, infinities and NaN
+// are ignored.
 template <class T>
 bool may_have_such_pivots(int threads, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda) {
   using R = RealPart<T>;
@@ -55,7 +56,40 @@ bool may_have_such_pivots(int threads, std::int64_t m, std::int64_t n, const T* 
          smallest / largest * smallest < 4 * Limits::min();
 }
 
+std::string lapack_declines(const LuRequest& r) {
+  if (auto reason = why_not_on_cpu(r); !reason.empty()) return reason;
+  if (r.options.nb > 0)
+    return fmt::format("does not support nb = {}: the library chooses its own", r.options.nb);
+  const auto library = Access::impl(r.context).cblas();
+  if (!library->available()) return library->error();
+  if (!library->has_getrf()) return library->name() + " has no getrf";
+  if (std::max({r.problem.m, r.problem.n, r.problem.lda}) > std::numeric_limits<int>::max())
+    return fmt::format("{} has sizes that do not fit 32-bit integers", to_string(r.problem));
+  // The blocked algorithm takes matrices that GPUs speed up.
+  if (r.options.target == Target::automatic && r.options.candidate.empty() && updates_use_gpus(r))
+    return "the models of the machine give the largest trailing update to GPUs";
+  return "";
+}
+
+class LapackRunner : public LuRunner {
+ public:
+  using LuRunner::LuRunner;
+  LuReport factor(void* a, std::int64_t* pivots) const override {
+    const LuProblem& p = request().problem;
+    LuReport report;
+    const HostBlas blas(request().context, request().options.threads);
+    dispatch(p.dtype,
+             [&]<class T>() { report.info = blas.factor(p.m, p.n, static_cast<T*>(a), p.lda, pivots); });
+    return report;
+  }
+  std::string describe() const override {
+    return fmt::format("getrf of {}", Access::impl(request().context).cblas()->name());
+  }
+};
+
 }  // namespace
+
+constinit const LuCandidate lapack_lu{"lapack", Tier::any, lapack_declines, one_runner<LapackRunner>};
 
 HostBlas::HostBlas(Context& context, int threads)
     : context_(context), library_(Access::impl(context).cblas()) {
@@ -81,37 +115,6 @@ void HostBlas::subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n
 }
 
 template <class T>
-void RecursiveSolve<T>::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda,
-                              T* b, std::int64_t ldb) const {
-  const bool left = t.side == Side::left;
-  const std::int64_t size = left ? m : n;
-  if (size <= base) return solve_base(t, m, n, a, lda, b, ldb);
-  const std::int64_t half = (size / 2 + base - 1) / base * base, rest = size - half;
-  // The block of A off the diagonal, as stored; op(A) has it at the same place or transposed.
-  const T* const off = t.uplo == Uplo::lower ? a + half : a + half * lda;
-  T* const second = left ? b + half : b + half * ldb;
-  const auto solve_first = [&] { solve(t, left ? half : m, left ? n : half, a, lda, b, ldb); };
-  const auto solve_second = [&] {
-    solve(t, left ? rest : m, left ? n : rest, a + half * lda + half, lda, second, ldb);
-  };
-  const auto take_out = [&](bool of_first) {
-    T* const from = of_first ? b : second;
-    T* const into = of_first ? second : b;
-    if (left)
-      subtract_product(t.op, Op::none, of_first ? rest : half, n, of_first ? half : rest, off, lda, from, ldb,
-                       into, ldb);
-    else
-      subtract_product(Op::none, t.op, m, of_first ? rest : half, of_first ? half : rest, from, ldb, off, lda,
-                       into, ldb);
-  };
-  // From the left a lower triangle is solved from the top, from the right from the last column.
-  const bool first_first = left == t.is_lower();
-  first_first ? solve_first() : solve_second();
-  take_out(first_first);
-  first_first ? solve_second() : solve_first();
-}
-
-template <class T>
 void HostBlas::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
                      std::int64_t ldb) const {
   if (m == 0 || n == 0) return;
@@ -120,10 +123,9 @@ void HostBlas::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T*
     const LocalThreads scope(*library_, cblas_threads(options_.threads));
     return library_->trsm(t, m, n, a, lda, b, ldb);
   }
-  const RecursiveSolve<T> recursive{
-      [this](auto... arguments) { subtract_product<T>(arguments...); },
-      [](const Triangle& s, auto... arguments) { solve_small<T>(s, arguments...); }, smallest_triangle};
-  recursive.solve(t, m, n, a, lda, b, ldb);
+  solve_by_halves(
+      t, smallest_triangle, [this](auto... arguments) { subtract_product<T>(arguments...); },
+      [](const Triangle& s, auto... arguments) { solve_small<T>(s, arguments...); }, m, n, a, lda, b, ldb);
 }
 
 template <class T>
@@ -162,7 +164,7 @@ template <class T>
 void HostBlas::swap_rows(std::int64_t n, T* a, std::int64_t lda, std::int64_t count,
                          const std::int64_t* pivots, bool forwards) const {
   if (n == 0 || count == 0) return;
-  // Fewer swaps are done before another thread has woken up.
+  // Fewer swaps end before another thread wakes up.
   constexpr std::int64_t least_swaps = 65536;
   const std::int64_t columns = std::max<std::int64_t>(16, least_swaps / count);  // of a thread
   parallel_ranges(threads(), n, columns, [&](std::int64_t first, std::int64_t part) {
@@ -182,8 +184,8 @@ void subtract_product_with(Context& context, const GemmOptions& options, Op op_a
   const MatrixView<const T> left{a, op_a == Op::none ? m : k, op_a == Op::none ? k : m, lda};
   const MatrixView<const T> right{b, op_b == Op::none ? k : n, op_b == Op::none ? n : k, ldb};
   const T alpha(-1), beta(1);
-  // Half of a factorization or solution is of no use: on the CPU, whose products write nothing before they
-  // have the memory they need, plain loops take over where there is none.
+  // Half of a factorization is useless: on the CPU, whose products write nothing before they have the memory
+  // they need, plain loops take over if there is none.
   const auto plainly = [&] {
     if (options.target != Target::cpu) throw;
     GemmProblem p;
@@ -211,14 +213,10 @@ void subtract_product_with(Context& context, const GemmOptions& options, Op op_a
   template std::int64_t HostBlas::factor(std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*) const; \
   template void HostBlas::swap_rows(std::int64_t, T*, std::int64_t, std::int64_t, const std::int64_t*, bool) \
       const;                                                                                                 \
-  template struct RecursiveSolve<T>;                                                                         \
   template void subtract_product_with(Context&, const GemmOptions&, Op, Op, std::int64_t, std::int64_t,      \
                                       std::int64_t, const T*, std::int64_t, const T*, std::int64_t, T*,      \
                                       std::int64_t);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

@@ -1,18 +1,17 @@
 // blocked: the right-looking algorithm by panels of Bernabe 2014, section 5 (as LAPACK's xGETRF): each step
-// factors a panel, swaps rows beside it, solves for the block row of U and updates what is left. Panels,
-// swaps and solves are the CPU's; the update is gemm's, by the CPU, GPUs or both. Where GPUs make it alone,
-// the next panel is factored beside it (look-ahead): its columns are updated first.
+// factors a panel, swaps rows beside it, solves for the block row of U and updates the rest. The CPU does
+// panels, swaps and solves; gemm does the update on the CPU, GPUs or both. If GPUs do it alone, the next
+// panel is factored beside it (look-ahead): its columns are updated first.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 
 #include "core/dispatch.hpp"
+#include "core/host/host_state.hpp"
 #include "device/workers.hpp"
 #include "lu/blas.hpp"
 #include "lu/candidates.hpp"
-#include "lu/panels.hpp"
 #include "lu/updates.hpp"
 
 namespace tilewright {
@@ -71,33 +70,21 @@ class Blocked {
     factored_ = j + jb + next;
   }
 
-  // `queued` on a thread of its own, where it mostly waits for GPUs, and `here` on this one.
+  // Runs `queued`, which mostly waits for GPUs, on a thread of its own and `here` on this one.
   template <class Queued, class Here>
   void beside(Queued&& queued, Here&& here) {
-    std::exception_ptr failure;
+    FirstException queued_failed, here_failed;
     Workers::Ticket ticket;
     beside_.grow(1);
     beside_.submit(
-        1, 1,
-        [&](std::int64_t, std::int64_t) {
-          try {
-            queued();
-          } catch (...) {
-            failure = std::current_exception();
-          }
-        },
-        ticket);
-    try {
-      here();
-    } catch (...) {
-      beside_.wait(ticket);
-      throw;
-    }
+        1, 1, [&](std::int64_t, std::int64_t) { queued_failed.guard(queued); }, ticket);
+    here_failed.guard(here);
     beside_.wait(ticket);
-    if (failure) std::rethrow_exception(failure);
+    here_failed.rethrow();
+    queued_failed.rethrow();
   }
 
-  // A22 = A22 - L21 U12 in the columns from `first` on. What is left in the end is no work for anybody else.
+  // A22 = A22 - L21 U12 in the columns from `first` on. The CPU keeps the smallest updates, at the end.
   void update(std::int64_t j, std::int64_t jb, std::int64_t below, std::int64_t first, std::int64_t columns) {
     constexpr std::int64_t small = 64;
     const Target target = request_.options.target;
@@ -118,7 +105,7 @@ class Blocked {
     if (info > 0 && report_.info == 0) report_.info = j + info;
   }
 
-  // The panel's swaps on L to its left and A to its right; then its pivots count from the first row of A.
+  // Swaps the panel's rows in L to its left and A to its right; then pivots count from A's first row.
   void swap_beside(std::int64_t j, std::int64_t jb) {
     blas_.swap_rows(j, at(j, 0), ld(), jb, pivots_ + j);
     blas_.swap_rows(n() - j - jb, at(j, j + jb), ld(), jb, pivots_ + j);
@@ -151,7 +138,7 @@ class BlockedRunner : public LuRunner {
     const bool lapack = blas.library().available() && blas.library().has_getrf();
     const std::int64_t nb = panel_columns(request());
     return fmt::format("panels of nb={} by {}; {}", nb,
-                       lapack ? "getrf of " + blas.library().name() : "recursion of our own",
+                       lapack ? "getrf of " + blas.library().name() : "the library's recursion",
                        update_text(request(), nb));
   }
   bool uses_gpus() const override { return true; }

@@ -1,9 +1,10 @@
-// The calls of tilewright/lu.hpp as LAPACK's arguments, which every door brings them to: sizes, addresses and
-// leading dimensions. They check them and name the argument that is bad.
+// The calls of tilewright/lu.hpp with LAPACK's arguments, to which every door converts: sizes, addresses and
+// leading dimensions. Errors name the argument. And the names of LU's enumerators, for printing and parsing.
 #pragma once
 
 #include <cstdint>
 
+#include "core/problem.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright {
@@ -21,19 +22,19 @@ template <class T>
 void lu_solve(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda,
               const std::int64_t* pivots, T* b, std::int64_t ldb, const LuOptions& options = {});
 
-// LAPACK xGETRI. Overwrites the n x n factors by the inverse of A. Where U(i, i) is exactly zero, info is the
-// first such i and nothing is written.
+// LAPACK xGETRI: overwrites the factors by inv(A). If a U(i, i) is zero, info is the first i; no writes.
 template <class T>
 LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, const std::int64_t* pivots,
                     const LuOptions& options = {});
 
 // LAPACK xGERFS without its forward bound: improves X by at most five steps of iterative refinement. A is the
-// matrix before lu_factor, lu and pivots what became of it. A column's steps end when its backward error is
-// below the machine's, or is no longer halved. X must lie apart from A, lu and B: at the address of one of
-// them it is refused.
+// matrix before lu_factor, lu and pivots its factors. A column's steps end when its backward error is below
+// the machine's, or is no longer halved. X at the address of A, lu or B is refused.
 template <class T>
 LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a,
                        std::int64_t lda, const T* lu, std::int64_t ldlu, const std::int64_t* pivots,
                        const T* b, std::int64_t ldb, T* x, std::int64_t ldx, const LuOptions& options = {});
+
+TILEWRIGHT_NAMES(LuSelect, "panel", "square", "flops");
 
 }  // namespace tilewright

@@ -1,33 +1,19 @@
 // xGETF2 of LAPACK in C++: the same order of operations, the same choice of pivots, NaN included.
 #include "lu/reference.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <complex>
-
 #include "core/dispatch.hpp"
 #include "lu/candidates.hpp"
-#include "lu/pivots.hpp"
 
 namespace tilewright {
 namespace {
 
-// What i?amax compares: the absolute value, of complex numbers |re| + |im|.
-template <class T>
-auto magnitude(const T& x) {
-  if constexpr (is_complex(dtype_of<T>))
-    return std::abs(x.real()) + std::abs(x.imag());
-  else
-    return std::abs(x);
-}
-
-// The first of the largest. A NaN is never larger, so that one is found only where it comes first.
+// Returns the first of the largest. A NaN is never larger, so it is found only if it comes first.
 template <class T>
 std::int64_t find_pivot(std::int64_t count, const T* x) {
   std::int64_t found = 0;
-  auto largest = magnitude(x[0]);
+  auto largest = magnitude_1(x[0]);
   for (std::int64_t i = 1; i < count; ++i)
-    if (const auto size = magnitude(x[i]); size > largest) {
+    if (const auto size = magnitude_1(x[i]); size > largest) {
       largest = size;
       found = i;
     }
@@ -44,7 +30,7 @@ void divide(std::int64_t count, T* x, T pivot) {
   }
 }
 
-// C -= column * row.
+// C -= column * row
 template <class T>
 void subtract_outer_product(std::int64_t m, std::int64_t n, const T* column, const T* row, T* c,
                             std::int64_t ld) {
@@ -89,11 +75,9 @@ std::int64_t factor_reference(std::int64_t m, std::int64_t n, T* a, std::int64_t
   return info;
 }
 
-template std::int64_t factor_reference(std::int64_t, std::int64_t, float*, std::int64_t, std::int64_t*);
-template std::int64_t factor_reference(std::int64_t, std::int64_t, double*, std::int64_t, std::int64_t*);
-template std::int64_t factor_reference(std::int64_t, std::int64_t, std::complex<float>*, std::int64_t,
-                                       std::int64_t*);
-template std::int64_t factor_reference(std::int64_t, std::int64_t, std::complex<double>*, std::int64_t,
-                                       std::int64_t*);
+#define TILEWRIGHT_INSTANTIATE(T) \
+  template std::int64_t factor_reference(std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*);
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
+#undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

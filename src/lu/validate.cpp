@@ -1,21 +1,30 @@
-// Sentences for bad arguments of LU.
+// Checks of LU arguments, with their messages.
 #include "lu/validate.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
 
 #include "core/input/checked.hpp"
-#include "core/refuse.hpp"
 #include "device/team.hpp"
 #include "gemm/hybrid/options.hpp"
-#include "lu/candidates.hpp"
-#include "lu/problem.hpp"
 
 namespace tilewright {
+
+namespace {
+// "lda" is the leading dimension of A.
+std::string title_of(const char* ld_name) {
+  std::string title = ld_name + std::strlen("ld");
+  for (char& letter : title) letter = char(std::toupper(letter));
+  return title;
+}
+}  // namespace
 
 void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, std::int64_t ld,
                      DType dtype) {
   if (ld < std::max<std::int64_t>(1, rows))
-    refuse_argument(ld_name, fmt::format("{} = {} is less than max(1, {} rows)", ld_name, ld, rows));
+    refuse_argument(ld_name, short_ld_text(ld_name, ld, rows, title_of(ld_name)));
   constexpr std::int64_t most_bytes = std::int64_t{1} << 60;  // workspaces of several can be added
   if (saturating_product(ld, std::max<std::int64_t>(1, cols), size_bytes(dtype)) > most_bytes)
     refuse_argument(ld_name,
@@ -38,8 +47,6 @@ void validate_host(const LuOptions& o, std::span<const LuCandidate> candidates) 
   refuse_unknown_candidate(o.candidate, candidates);
 }
 
-void validate_size(const char* name, std::int64_t size) { refuse_negative(name, size); }
-
 void validate(const LuMatrix& x) {
   validate_extent(x.rows, x.cols, x.ld_name, x.ld, x.dtype);
   if (x.data == nullptr && x.rows > 0 && x.cols > 0)
@@ -49,8 +56,8 @@ void validate(const LuMatrix& x) {
 void validate(const LuProblem& p) {
   refuse_unnamed("dtype", p.dtype, DType::c128);
   refuse_unnamed("location", p.location, Location::device);
-  validate_size("m", p.m);
-  validate_size("n", p.n);
+  refuse_negative("m", p.m);
+  refuse_negative("n", p.n);
   validate_extent(p.m, p.n, "lda", p.lda, p.dtype);
 }
 
@@ -64,13 +71,13 @@ void validate_pivots(std::int64_t n, const std::int64_t* pivots) {
 }
 
 void validate_op(Op op) {
-  if (op > Op::conj_trans) refuse_argument("op", fmt::format("op = {} is no operation", int(op)));
+  if (op > Op::conj_trans) refuse_argument("op", unnamed_text<Op>("op", int(static_cast<signed char>(op))));
 }
 
 void validate_apart(const char* written, const void* to, const char* read, const void* from,
                     std::int64_t elements) {
   if (elements > 0 && to == from)
-    refuse_argument(written, fmt::format("{} is at the address of {}, which is read", written, read));
+    refuse_argument(written, fmt::format("{} has the address of {}, which is read", written, read));
 }
 
 }  // namespace tilewright

@@ -1,9 +1,8 @@
-// In builds without GPU sources: plans of matrices in device memory say so.
-#include <complex>
+// Builds without GPU sources refuse plans of matrices in device memory.
 #include <cstdlib>
 
+#include "core/dispatch.hpp"
 #include "lu/device/plan.hpp"
-#include "lu/validate.hpp"
 
 #if !TILEWRIGHT_HAS_GPU
 
@@ -68,10 +67,7 @@ void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*,
       const;                                                                                                 \
   template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
                                      std::span<std::byte>, CUstream_st*) const;
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

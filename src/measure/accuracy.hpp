@@ -1,5 +1,4 @@
-// The error of a result: of one element, of all checked elements, and of two implementations in comparison.
-// The elements are chosen and checked in check_small.hpp and check_sampled.hpp.
+// The error of one element, of all checked elements, and of two implementations in comparison.
 #pragma once
 
 #include <fmt/format.h>
@@ -81,9 +80,9 @@ inline const Accuracy& worse_of(const Accuracy& x, const Accuracy& y) {
   return x.share() > y.share() ? x : y;
 }
 
-// Returns the error of `ours` relative to that of `peer` on the same problem, as a ratio of root mean
-// squares. Over thousands of elements these repeat within some percent, whereas the largest error varies more
-// with the order of a sum alone. 1 if neither errs, infinite if `ours` alone does.
+// Returns the ratio of the root mean square errors of `ours` and `peer` on the same problem, which repeats
+// within some percent, whereas the largest error varies with the order of a sum. 1 if neither errs, infinite
+// if `ours` alone does.
 inline double error_ratio(const Accuracy& ours, const Accuracy& peer) {
   if (peer.rms > 0) return ours.rms / peer.rms;
   return ours.rms > 0 ? std::numeric_limits<double>::infinity() : 1;

@@ -1,5 +1,4 @@
-// Page-aligned blocks and their data. Random numbers come from one multiply-and-shift generator per fill: the
-// values only need to seem unrelated, and a gigabyte must be filled within a second.
+// Page-aligned blocks and their data. Random numbers need not be good, but fast: a gigabyte a second.
 #include "measure/buffers.hpp"
 
 #include <fmt/format.h>
@@ -79,8 +78,7 @@ AlignedBuffer::AlignedBuffer(std::int64_t bytes) : bytes_(bytes) {
   const std::size_t rounded = (static_cast<std::size_t>(bytes) + page_bytes - 1) / page_bytes * page_bytes;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, rounded ? rounded : page_bytes)));
   if (!data_)
-    throw Error(ErrorCode::out_of_memory, "bytes",
-                fmt::format("bytes = {}: memory for operands ran out", bytes));
+    throw Error(ErrorCode::out_of_memory, "bytes", fmt::format("bytes = {}: no memory for operands", bytes));
 }
 
 void AlignedBuffer::Free::operator()(std::byte* data) const noexcept { std::free(data); }

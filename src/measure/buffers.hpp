@@ -1,6 +1,5 @@
 // Memory for measurements: page-aligned blocks, the kinds of data that fill them, and the arena that keeps
-// one block of inputs and one of outputs alive across the cases of a run, so that only the first case pays
-// for page faults.
+// the blocks across the cases of a run, so that only the first case pays for page faults.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +14,7 @@ namespace tilewright {
 // show; ill_scaled: magnitudes between 2^-20 and 2^20 without order; pow2: signed powers of two in [1/8, 8],
 // whose short sums of products are exact.
 enum class Data : std::uint8_t { uniform, graded, ill_scaled, pow2 };
-template <>
-struct EnumNames<Data> {
-  static constexpr std::array value{std::pair{Data::uniform, "uniform"}, std::pair{Data::graded, "graded"},
-                                    std::pair{Data::ill_scaled, "ill_scaled"}, std::pair{Data::pow2, "pow2"}};
-};
+TILEWRIGHT_NAMES(Data, "uniform", "graded", "ill_scaled", "pow2");
 
 class AlignedBuffer {
  public:
@@ -37,8 +32,7 @@ class AlignedBuffer {
   std::int64_t bytes_ = 0;
 };
 
-// Returns the seconds that filling a byte of fresh memory takes here and now, page faults included. Measured
-// by filling a few MiB.
+// Measures the seconds that filling a byte of fresh memory takes, page faults included.
 double fill_seconds_per_byte(DType dtype);
 
 // Fills `count` elements of `dtype`; the same seed gives the same data.
@@ -47,16 +41,14 @@ void fill(void* data, std::int64_t count, DType dtype, Data kind, std::uint64_t 
 class Arena {
  public:
   // Makes room and fills new memory, or everything if dtype or kind differ from the last call: bytes of one
-  // type read as another could hold infinities and subnormals, which change both results and speed.
+  // type read as another could be infinities and subnormals.
   void prepare(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype, Data kind);
   // Returns how many bytes prepare() would fill.
   std::int64_t bytes_to_fill(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype,
                              Data kind) const;
 
-  std::byte* inputs() const noexcept {
-    return inputs_.data();
-  }  // holds A and B; never written by a measurement
-  std::byte* outputs() const noexcept { return outputs_.data(); }  // holds C; never read as A or B
+  std::byte* inputs() const noexcept { return inputs_.data(); }    // A and B; never written by a measurement
+  std::byte* outputs() const noexcept { return outputs_.data(); }  // C; never read as A or B
 
  private:
   AlignedBuffer inputs_;

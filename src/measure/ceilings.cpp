@@ -6,7 +6,6 @@
 
 #include "device/cpu.hpp"
 #include "measure/clock.hpp"
-#include "measure/compute_peak.hpp"
 #include "measure/estimate.hpp"
 #include "measure/streaming.hpp"
 
@@ -37,8 +36,7 @@ double multiply_add_gflops(DType dtype, std::int64_t vector_bits, int threads) {
   return estimate(rates).centre;
 }
 
-// Returns the GB/s of the best of `kinds` over slices that advance through the arena, so that no slice is in
-// a cache.
+// Returns the best GB/s of `kinds` over slices that advance through the arena, so that none is in a cache.
 double memory_gbytes(const Arena& arena, bool use_c, bool read_c, int threads) {
   const std::int64_t stream_count = use_c ? 3 : 2;
   const std::int64_t part = memory_slice / stream_count / 64 * 64;
@@ -47,11 +45,11 @@ double memory_gbytes(const Arena& arena, bool use_c, bool read_c, int threads) {
   const double moved = double(part) * (2 + (use_c ? (read_c ? 2 : 1) : 0));
   const std::vector<Stream> kinds = use_c ? stream_kinds(read_c) : stream_kinds(true);
   std::vector<std::vector<double>> seconds(kinds.size());
-  std::int64_t turn = 0;
+  std::int64_t slice = 0;
   for (int r = 0; r < repetitions; ++r)
-    for (std::size_t i = 0; i < kinds.size(); ++i, ++turn) {
-      const std::byte* inputs = arena.inputs() + (turn % input_slices) * 2 * part;
-      std::byte* output = arena.outputs() + (turn % output_slices) * part;
+    for (std::size_t i = 0; i < kinds.size(); ++i, ++slice) {
+      const std::byte* inputs = arena.inputs() + (slice % input_slices) * 2 * part;
+      std::byte* output = arena.outputs() + (slice % output_slices) * part;
       const StreamOperands operands{inputs, part, inputs + part, part, output, use_c ? part : 0, read_c};
       const double begin = measure_seconds(threads);
       stream(operands, kinds[i], threads);

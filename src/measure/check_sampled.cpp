@@ -13,12 +13,10 @@
 namespace tilewright {
 namespace {
 
-// Limits on multiply-adds: of one problem that is checked whole, of all such problems, and of all sampled
-// elements.
+// Limits on multiply-adds: of a problem checked whole, of all such problems, of all samples.
 constexpr double most_whole = 1 << 20, whole_products = 1e6, most_products = 2e8;
 constexpr std::int64_t fewest_problems = 4;
-// Bounds on the numbers of sampled rows and of sampled columns of a large matrix; the work limits them
-// further.
+// Bounds on the numbers of sampled rows and columns of a large matrix.
 constexpr std::int64_t fewest_places = 12, most_places = 48;
 constexpr double most_column_elements = double(1 << 24);  // columns of C are kept whole
 constexpr std::int64_t most_rows_together = 64;           // that a thread gathers for all columns
@@ -27,8 +25,7 @@ std::int64_t place_count(double most) {
   return static_cast<std::int64_t>(std::clamp(most, double(fewest_places), double(most_places)));
 }
 
-// Spreads the samples evenly, with neighbours at both ends: kernels differ at odd counts and at the last
-// problem.
+// Spreads the samples, with neighbours at both ends: kernels differ at odd counts and at the last problem.
 std::vector<std::int64_t> spread(std::int64_t batch_count, std::int64_t wanted) {
   std::set<std::int64_t> chosen;
   const std::int64_t last = batch_count - 1;
@@ -87,8 +84,7 @@ class Product {
         beta_(value_from<T>(beta)),
         k_(alpha_ == T(0) ? 0 : problem.k) {}
 
-  // Calls sink(problem, column, first row, exact elements from there on) on any thread; all numbers are
-  // indices into the sample.
+  // Calls sink(problem, column, first row, exact elements from it) on any thread; indices into the sample.
   template <class F>
   void for_each(int threads, F&& sink) const {
     const std::int64_t each = std::ssize(sample.rows) * std::ssize(sample.problems) / threads;

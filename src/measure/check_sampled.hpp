@@ -1,7 +1,5 @@
-// Checks products of any size: whole problems of a batch of small ones, or the elements at the crossings of
-// some rows and columns of large ones, edges and ends among them, against sums in a wider type, computed once
-// for all implementations. CheckedOperands knows where the operands lie, on the host or a device; guards and
-// NaN around them are checked by check_small.
+// Checks products of any size against sums in a wider type, computed once for all implementations: whole
+// small problems, or elements at crossings of some rows and columns. check_small checks guards.
 #pragma once
 
 #include <functional>
@@ -14,8 +12,7 @@
 
 namespace tilewright {
 
-// Consecutive elements of matrix q of operand 0 (A), 1 (B) or 2 (C), as stored: from (i, j) on, down the
-// column or across the row.
+// Elements of matrix q of operand 0 (A), 1 (B) or 2 (C) as stored, from (i, j) on, down or across.
 struct Stretch {
   int operand = 0;
   std::int64_t q = 0, i = 0, j = 0, count = 0;
@@ -48,12 +45,11 @@ std::unique_ptr<CheckedOperands> host_operands(DType dtype, const HostArray& a, 
 struct Sample {
   std::vector<std::int64_t> problems, rows, columns;
 };
-// Chooses about `count` of 0 ... size - 1, or all if there are no more: the first, the last, in samples of a
-// dozen or more also those beside common tile edges, and others at random.
+// Chooses about `count` of 0 ... size - 1: both ends, in samples of a dozen or more those beside common tile
+// edges, and others at random.
 std::vector<std::int64_t> places(std::int64_t size, std::int64_t count);
 // Samples all elements of up to `most_problems` small problems, spread over the batch with neighbours at both
-// ends, or thousands of elements of the first and the last large one, enough to tell the errors of two
-// implementations apart.
+// ends, or thousands of elements of the first and the last large one.
 Sample sample_of(const GemmProblem& problem, std::int64_t most_problems = 64);
 
 class SampledCheck {
@@ -67,9 +63,8 @@ class SampledCheck {
   ~SampledCheck();
   SampledCheck(SampledCheck&&) noexcept;
 
-  // Puts the saved contents of C back into the sampled columns, or NaN if beta = 0 forbids reading them, runs
-  // once, compares the sampled elements and the gaps below them, and restores the saved contents, so that
-  // later timings do not meet NaN. Throws the exceptions of `run`.
+  // Restores C in the sampled columns, with NaN if beta = 0 forbids reading it, runs once, compares the
+  // sampled elements and the gaps below them, and restores C again for timings. Throws as `run`.
   Accuracy check(const std::function<void()>& run) const;
 
   struct State;

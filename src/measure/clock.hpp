@@ -1,5 +1,4 @@
-// The two clocks of every measurement: CPU time of the calling thread, which other programs on the machine
-// disturb little, and wall time, which alone is meaningful when several threads work on one job.
+// The clocks of measurements: CPU time of the calling thread, and wall time for jobs of several threads.
 #pragma once
 
 #include <time.h>
@@ -14,8 +13,7 @@ inline double clock_seconds(clockid_t clock) {
 inline double thread_cpu_seconds() { return clock_seconds(CLOCK_THREAD_CPUTIME_ID); }
 inline double wall_seconds() { return clock_seconds(CLOCK_MONOTONIC); }
 
-// Returns the seconds of the clock for a measurement with this many threads; the other function returns its
-// recorded name.
+// The clock for measurements with this many threads, and its recorded name.
 inline double measure_seconds(int threads) { return threads == 1 ? thread_cpu_seconds() : wall_seconds(); }
 inline const char* clock_name(int threads) { return threads == 1 ? "thread_cpu" : "wall"; }
 

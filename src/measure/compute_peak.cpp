@@ -1,11 +1,16 @@
 // The multiply-add loop in portable SIMD, one instantiation per vector width, chosen at run time.
+
+// Under GCC before 12.3 Highway replaces its plain fallback by one-lane vectors, for a bug in integer
+// products (GCC PR 106322), which are not used here; a lane is no vector width.
+#undef HWY_BROKEN_EMU128
+#define HWY_BROKEN_EMU128 0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "measure/compute_peak.cpp"
 #include <hwy/foreach_target.h>
 // Highway re-includes this file once per target; the order of these includes is part of its protocol.
 #include <hwy/highway.h>
 
-#include "measure/compute_peak.hpp"
+#include "measure/ceilings.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewright {

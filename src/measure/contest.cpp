@@ -9,26 +9,22 @@
 namespace tilewright {
 namespace {
 
-// Two measurements of the incumbent within a round differ by its noise; a difference larger than the median
-// difference times this factor means that the machine has changed. Small differences never count as drift.
-// The first round has no median yet, so any difference that is not small counts as drift, and the round is
-// repeated.
+// The incumbent drifted, that is the machine changed, if its two measurements within a round differ by more
+// than least_drift and by more than the median difference of the rounds so far times this factor.
 constexpr double drift_factor = 5;
 constexpr double least_drift = 0.03;
 constexpr double relative_width_floor = 1e-12;
 
-double middle(std::vector<double> values) { return values.empty() ? 0 : estimate(std::move(values)).centre; }
-
 class Contest {
  public:
-  Contest(std::size_t contestants, const std::function<double(std::size_t)>& turn, const ContestRules& rules)
-      : turn_(turn), rules_(rules), ratios_(contestants), order_(contestants - 1), random_(rules.seed) {
+  Contest(std::size_t contestants, const std::function<double(std::size_t)>& measure,
+          const ContestRules& rules)
+      : measure_(measure), rules_(rules), ratios_(contestants), order_(contestants - 1), random_(rules.seed) {
     std::iota(order_.begin(), order_.end(), 1);
   }
 
   Verdict run(const std::function<bool()>& more) {
-    // Discarded rounds are repeated, but a machine that never settles must not keep the contest running for
-    // ever.
+    // Discarded rounds are repeated, but not for ever.
     while (verdict_.rounds < rules_.most_rounds && verdict_.discarded < 2 * rules_.most_rounds) {
       if (!more()) break;
       round();
@@ -39,13 +35,13 @@ class Contest {
 
  private:
   void round() {
-    const double first = turn_(0);
+    const double first = measure_(0);
     std::shuffle(order_.begin(), order_.end(), random_);
     std::vector<double> costs(ratios_.size());
-    for (const std::size_t i : order_) costs[i] = turn_(i);
-    const double last = turn_(0);
+    for (const std::size_t i : order_) costs[i] = measure_(i);
+    const double last = measure_(0);
     const double moved = std::fabs(std::log(last / first));
-    const bool drifted = moved > std::max(least_drift, drift_factor * middle(moves_));
+    const bool drifted = moved > std::max(least_drift, drift_factor * median(moves_));
     moves_.push_back(moved);
     if (drifted) {
       ++verdict_.discarded;
@@ -63,7 +59,7 @@ class Contest {
   }
 
   void decide() {
-    verdict_.spread = middle(moves_);
+    verdict_.spread = median(moves_);
     verdict_.ratios.resize(ratios_.size());
     if (verdict_.rounds == 0) return;
     for (std::size_t i = 0; i < ratios_.size(); ++i) verdict_.ratios[i] = estimate(ratios_[i]);
@@ -91,7 +87,7 @@ class Contest {
     return best;
   }
 
-  const std::function<double(std::size_t)>& turn_;
+  const std::function<double(std::size_t)>& measure_;
   const ContestRules& rules_;
   std::vector<std::vector<double>> ratios_;
   std::vector<std::size_t> order_;
@@ -102,9 +98,9 @@ class Contest {
 
 }  // namespace
 
-Verdict hold_contest(std::size_t contestants, const std::function<double(std::size_t)>& turn,
+Verdict hold_contest(std::size_t contestants, const std::function<double(std::size_t)>& measure,
                      const std::function<bool()>& more, const ContestRules& rules) {
-  return Contest(contestants, turn, rules).run(more);
+  return Contest(contestants, measure, rules).run(more);
 }
 
 }  // namespace tilewright

@@ -1,7 +1,6 @@
 // A contest between an incumbent and challengers, decided by ratios taken within rounds: each round times the
-// incumbent first and last and every challenger once between, in an order shuffled anew. The incumbent is the
-// sentinel: a round in which it drifted is discarded and repeated. The contest compares costs and knows no
-// kernels.
+// incumbent first and last and every challenger once between, in random order. A round in which the incumbent
+// drifted is discarded and repeated.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +21,8 @@ struct ContestRules {
   // The incumbent is replaced only by a challenger better by more than this, and by more than the spread.
   double tie = 0.03;
   std::uint64_t seed = 1;
-  // Called after the last round: returns whether a contestant may win at all. If the incumbent may not, the
-  // best permitted contestant wins without having to be clearly better. Empty: all may.
+  // Called after the last round: returns true if a contestant may win at all; empty: all may. If the
+  // incumbent may not, the best permitted contestant wins without having to be clearly better.
   std::function<bool(std::size_t)> may_win;
 };
 
@@ -39,9 +38,8 @@ struct Verdict {
   bool decided = false;  // true if there were enough rounds to decide
 };
 
-// `turn(i)` times contestant i once. The contest runs the rules' maximum of rounds, or stops when `more()` is
-// false at the beginning of a round.
-Verdict hold_contest(std::size_t contestants, const std::function<double(std::size_t)>& turn,
+// `measure(i)` times contestant i once. Stops after the most rounds, or if `more()` is false before one.
+Verdict hold_contest(std::size_t contestants, const std::function<double(std::size_t)>& measure,
                      const std::function<bool()>& more, const ContestRules& rules);
 
 }  // namespace tilewright

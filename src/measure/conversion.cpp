@@ -13,17 +13,23 @@ GemmProblem interleaved_problem(GemmProblem problem, std::int64_t block) {
   return packed(problem);
 }
 
+// Calls f with the view of a strided or pointer batch.
+template <class T, class F>
+void BatchConversion::with_view(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld,
+                                std::int64_t stride, F&& f) const {
+  const std::int64_t count = from_.batch_count;
+  if (from_.layout == Layout::pointer)
+    f(PointerBatch<T>{static_cast<T* const*>(data), rows, columns, ld, count});
+  else
+    f(StridedBatch<T>{{static_cast<T*>(const_cast<void*>(data)), rows, columns, ld}, stride, count});
+}
+
 template <class T>
 void BatchConversion::matrix_in(const void* from, std::int64_t rows, std::int64_t columns, std::int64_t ld,
                                 std::int64_t stride, void* to) const {
-  const std::int64_t count = from_.batch_count;
-  const InterleavedBatch<T> target{static_cast<T*>(to), rows, columns, ld, to_.block, count};
-  if (from_.layout == Layout::pointer)
-    interleave<T>(PointerBatch<const T>{static_cast<const T* const*>(from), rows, columns, ld, count}, target,
-                  threads_);
-  else
-    interleave<T>(StridedBatch<const T>{{static_cast<const T*>(from), rows, columns, ld}, stride, count},
-                  target, threads_);
+  const InterleavedBatch<T> target{static_cast<T*>(to), rows, columns, ld, to_.block, from_.batch_count};
+  with_view<const T>(from, rows, columns, ld, stride,
+                     [&](const auto& source) { interleave<T>(source, target, threads_); });
 }
 
 void BatchConversion::in(const Operands& from, const Operands& to) const {
@@ -39,13 +45,8 @@ void BatchConversion::out(const Operands& to, const Operands& from) const {
   const GemmProblem& p = from_;
   dispatch(p.dtype, [&]<class T>() {
     const InterleavedBatch<const T> c{static_cast<const T*>(to.c), p.m, p.n, p.ldc, to_.block, p.batch_count};
-    if (p.layout == Layout::pointer)
-      deinterleave<T>(c, PointerBatch<T>{static_cast<T* const*>(from.c), p.m, p.n, p.ldc, p.batch_count},
-                      threads_);
-    else
-      deinterleave<T>(c,
-                      StridedBatch<T>{{static_cast<T*>(from.c), p.m, p.n, p.ldc}, p.stride_c, p.batch_count},
-                      threads_);
+    with_view<T>(from.c, p.m, p.n, p.ldc, p.stride_c,
+                 [&](const auto& target) { deinterleave<T>(c, target, threads_); });
   });
 }
 

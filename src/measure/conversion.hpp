@@ -21,6 +21,9 @@ class BatchConversion {
   void out(const Operands& to, const Operands& from) const;
 
  private:
+  template <class T, class F>
+  void with_view(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld,
+                 std::int64_t stride, F&& f) const;
   template <class T>
   void matrix_in(const void* from, std::int64_t rows, std::int64_t columns, std::int64_t ld,
                  std::int64_t stride, void* to) const;

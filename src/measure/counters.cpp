@@ -2,21 +2,16 @@
 #include "measure/counters.hpp"
 
 #include <fmt/format.h>
-
-#include <cerrno>
-
-#ifdef __linux__
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "core/input/failure.hpp"
-#endif
 
 namespace tilewright {
-
-#ifdef __linux__
 namespace {
 
 struct Event {
@@ -75,13 +70,5 @@ std::vector<CounterReading> HardwareCounters::measure(const std::function<void()
   }
   return readings;
 }
-#else
-HardwareCounters::HardwareCounters() : unavailable_("perf events exist on Linux only") {}
-HardwareCounters::~HardwareCounters() = default;
-std::vector<CounterReading> HardwareCounters::measure(const std::function<void()>& work) const {
-  work();
-  return {};
-}
-#endif
 
 }  // namespace tilewright

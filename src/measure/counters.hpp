@@ -1,5 +1,5 @@
-// Hardware counters of the calling thread through perf events, if the kernel and the machine offer them. Many
-// virtual machines do not; then the reason is given and nothing is reported, never a zero.
+// Hardware counters of the calling thread through perf events. Many virtual machines have none; then the
+// reason is given and nothing is reported, never a zero.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,7 @@ class HardwareCounters {
  public:
   HardwareCounters();
   ~HardwareCounters();
-  HardwareCounters(const HardwareCounters&) = delete;
-  HardwareCounters& operator=(const HardwareCounters&) = delete;
+  HardwareCounters& operator=(HardwareCounters&&) = delete;
 
   // Returns "" if at least one counter works, else why none does.
   const std::string& unavailable() const noexcept { return unavailable_; }

@@ -11,12 +11,8 @@
 
 namespace tilewright {
 
-bool EnergyEdges::look(double at_s, std::optional<double> joules) {
-  ++looks_;
-  if (!joules) {
-    ++failures_;
-    return false;
-  }
+bool EnergyEdges::add(double at_s, std::optional<double> joules) {
+  if (!joules) return false;
   const bool moved = last_j_ && *joules != *last_j_;
   if (moved) moves_.push_back({at_s, *joules, at_s - last_s_});
   last_j_ = joules;
@@ -30,7 +26,7 @@ EnergyWindow energy_between_edges(const EnergyEdges& edges, double from_s, std::
   for (const EnergyEdge& edge : edges.moves())
     if (edge.at_s >= from_s) in.push_back(edge);
   window.edges = in.size();
-  if (edges.looks() == edges.failures()) {
+  if (!edges.was_read()) {
     window.fault = "the device reports no energy";
     return window;
   }
@@ -69,7 +65,7 @@ void EnergyPoll::run() {
     bool moved = false;
     {
       const std::lock_guard lock(mutex_);
-      moved = edges_.look(wall_seconds(), joules);
+      moved = edges_.add(wall_seconds(), joules);
     }
     if (moved && on_edge_) on_edge_();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,7 +1,6 @@
 // Energy of a steady load from a counter that updates a few times a second. The energy is taken between two
-// updates (edges), whose times are known to within a polling interval, so that a second of load gives joules
-// to a few tenths of a percent. It launches nothing and knows no device; the code that runs the load calls
-// it.
+// updates (edges), whose times are known to within a polling interval: a second of load gives it to some
+// tenths of a percent.
 #pragma once
 
 #include <atomic>
@@ -26,17 +25,15 @@ struct EnergyEdge {
 class EnergyEdges {
  public:
   // Returns true if the counter changed since the last reading. Readings are in the order of time.
-  bool look(double at_s, std::optional<double> joules);
+  bool add(double at_s, std::optional<double> joules);
 
   const std::vector<EnergyEdge>& moves() const noexcept { return moves_; }
-  std::size_t looks() const noexcept { return looks_; }
-  std::size_t failures() const noexcept { return failures_; }  // readings that failed
+  bool was_read() const noexcept { return last_j_.has_value(); }  // false if all readings failed
 
  private:
   std::vector<EnergyEdge> moves_;
   std::optional<double> last_j_;
   double last_s_ = 0;
-  std::size_t looks_ = 0, failures_ = 0;
 };
 
 struct EnergyWindow {
@@ -51,8 +48,7 @@ struct EnergyWindow {
   double watts() const { return joules / seconds(); }
 };
 
-// Returns the window of the edges from `from_s` on. The fault says that the counter failed, or how often it
-// updated if there are fewer than `least_edges`, too few for a reliable result.
+// Returns the window of the edges from `from_s` on; its fault says if there are fewer than `least_edges`.
 EnergyWindow energy_between_edges(const EnergyEdges& edges, double from_s, std::size_t least_edges);
 
 // Polls a counter about a thousand times a second on a thread of its own, so that neither the load nor the
@@ -62,8 +58,7 @@ class EnergyPoll {
   using Counter = std::function<std::optional<double>()>;
   explicit EnergyPoll(Counter counter, std::function<void()> on_edge = {});
   ~EnergyPoll();
-  EnergyPoll(const EnergyPoll&) = delete;
-  EnergyPoll& operator=(const EnergyPoll&) = delete;
+  EnergyPoll& operator=(EnergyPoll&&) = delete;
 
   EnergyEdges seen() const;
   // Returns the number of edges from `from_s` (of wall_seconds) on.

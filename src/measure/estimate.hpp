@@ -1,6 +1,4 @@
-// A robust summary of repeated measurements: the median and the interval that contains the true median with
-// 95 % confidence, taken from order statistics. It assumes nothing about the distribution and never averages
-// outliers in.
+// A robust summary of repeated measurements: the median and its 95 % confidence interval by order statistics.
 #pragma once
 
 #include <cstdint>

@@ -12,23 +12,15 @@
 #include "core/dispatch.hpp"
 #include "device/team.hpp"
 #include "measure/check_sampled.hpp"
+#include "measure/typed_values.hpp"
 
 namespace tilewright {
 
 namespace {
 
 template <class T>
-struct WiderOf {
-  using type = std::conditional_t<sizeof(T) == 4, double, long double>;
-};
-template <class R>
-struct WiderOf<std::complex<R>> {
-  using type = std::complex<typename WiderOf<R>::type>;
-};
-
-template <class T>
 class Residuals {
-  using Wider = typename WiderOf<T>::type;
+  using Wider = typename WideOf<T>::type;
 
  public:
   explicit Residuals(const LuVerifyInput& in)

@@ -1,5 +1,4 @@
-// LAPACK's residual ratios of a factorization and of a solution, in a wider type, over all columns or a
-// stated sample of them: used by --verify of the verb lu, by benches and by tuning, for all implementations.
+// LAPACK's residual ratios of factorizations and solutions, in a wider type, over all columns or a sample.
 #pragma once
 
 #include <cstdint>

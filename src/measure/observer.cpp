@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include "core/folder.hpp"
@@ -27,7 +25,7 @@ void EnergyObserver::after() {
   seconds_ = wall_seconds() - begin_s_;
   note_.clear();
   if (seconds_ < meter_->shortest_s())
-    note_ = fmt::format("{:.3g} s are too short for {}, which wants {:.3g} s", seconds_, meter_->name(),
+    note_ = fmt::format("{:.3g} s are too short for {}, which needs {:.3g} s", seconds_, meter_->name(),
                         meter_->shortest_s());
   else if (!(joules_ > 0))
     note_ = fmt::format("{} did not move in {:.3g} s", meter_->name(), seconds_);
@@ -47,24 +45,18 @@ SysfsObserver::SysfsObserver(std::string key, std::string path, double scale)
     : key_(std::move(key)), path_(std::move(path)), scale_(scale) {}
 
 void SysfsObserver::before() {
-  seen_ = false;
-  look();
+  range_ = {};
+  read();
 }
-void SysfsObserver::look() {
+void SysfsObserver::read() {
   std::ifstream file(path_);
   double value = 0;
-  if (!(file >> value)) return;
-  value *= scale_;
-  low_ = seen_ ? std::min(low_, value) : value;
-  high_ = seen_ ? std::max(high_, value) : value;
-  seen_ = true;
+  if (file >> value) range_.take(value * scale_);
 }
 void SysfsObserver::report(nlohmann::json& metrics) const {
-  metrics[key_ + "_low"] = seen_ ? nlohmann::json(low_) : nlohmann::json();
-  metrics[key_ + "_high"] = seen_ ? nlohmann::json(high_) : nlohmann::json();
-  if (!seen_)
-    metrics[key_ + "_note"] =
-        path_.empty() ? "the operating system shows none" : fmt::format("'{}' cannot be read", path_);
+  range_.report(
+      metrics, key_,
+      path_.empty() ? "the operating system shows none" : fmt::format("'{}' cannot be read", path_));
 }
 
 std::unique_ptr<Observer> clock_observer(const std::string& sysfs) {

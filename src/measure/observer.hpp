@@ -1,10 +1,11 @@
-// Observers watch a period of work: they are called before it, during it and after it, and each then reports
-// its observations under its own keys. Energy, clocks and temperatures are observed; times are measured by
-// the caller, and correctness is checked before. The caller decides which work is observed.
+// Observers of energy, clocks and temperatures: they are called before, during and after a period of work,
+// and each then reports its observations under its own keys.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,21 +44,42 @@ class EnergyObserver : public Observer {
   double begin_j_ = 0, begin_s_ = 0, joules_ = 0, seconds_ = 0;
 };
 
-// Reads a number from a file under /sys before, during and after the work and reports the smallest and the
-// largest as `<key>_low` and `<key>_high`.
+// The extremes and the mean of the readings of a number.
+template <class T>
+struct ObservedRange {
+  std::optional<T> low, high;
+  double sum = 0;
+  int count = 0;
+
+  void take(T value) {
+    low = std::min(low.value_or(value), value);
+    high = std::max(high.value_or(value), value);
+    sum += value;
+    ++count;
+  }
+  // Adds `<key>_low` and `<key>_high`; null, with the note, if there was no reading.
+  void report(nlohmann::json& metrics, const std::string& key, const std::string& note) const {
+    metrics[key + "_low"] = low ? nlohmann::json(*low) : nlohmann::json();
+    metrics[key + "_high"] = high ? nlohmann::json(*high) : nlohmann::json();
+    if (!low) metrics[key + "_note"] = note;
+  }
+};
+
+// Reads a file under /sys before, during and after the work; reports `<key>_low` and `<key>_high`.
 class SysfsObserver : public Observer {
  public:
   SysfsObserver(std::string key, std::string path, double scale);
   void before() override;
-  void during() override { look(); }
-  void after() override { look(); }
+  void during() override { read(); }
+  void after() override { read(); }
   void report(nlohmann::json& metrics) const override;
 
  private:
-  void look();
+  void read();
+
   std::string key_, path_;
-  double scale_, low_ = 0, high_ = 0;
-  bool seen_ = false;
+  double scale_;
+  ObservedRange<double> range_;
 };
 
 // Observe the clock of the first CPU in MHz, and the hottest thermal zone's temperature in degrees Celsius.

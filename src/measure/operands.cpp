@@ -2,6 +2,7 @@
 #include "measure/operands.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -12,9 +13,8 @@ namespace tilewright {
 namespace {
 
 constexpr double default_cold_batch_bytes = 32.0 * 1024 * 1024;
-// The regions of A, B and C begin at different offsets within a page: with equal offsets, the CPU would take
-// stores to C and loads of A or B 4 KiB apart for conflicts at some sizes, and that would decide the
-// comparison.
+// The regions of A, B and C begin at different offsets within a page: with equal ones the CPU would take
+// stores to C and loads of A or B 4 KiB apart for conflicts at some sizes.
 constexpr std::int64_t b_skew = 1344;
 constexpr std::int64_t c_skew = 2752;
 
@@ -22,13 +22,8 @@ std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 std::int64_t whole_pages(std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 // Bytes between consecutive batches of each operand, as they lie in memory, in whole cache lines.
-struct Extents {
-  explicit Extents(const GemmProblem& problem)
-      : a(bytes(problem, 0)), b(bytes(problem, 1)), c(bytes(problem, 2)) {}
-  std::int64_t a, b, c;
-
- private:
-  static std::int64_t bytes(const GemmProblem& problem, int operand) {
+std::array<std::int64_t, 3> extents(const GemmProblem& problem) {
+  const auto bytes = [&](int operand) {
     const StoredOperand x = stored_operand(problem, operand);
     const std::int64_t count = operand == 2 ? count_of_c(problem) : problem.batch_count,
                        matrices = x.column_step * x.columns;
@@ -39,14 +34,14 @@ struct Extents {
       elements = saturating_product((count - 1) / problem.block + 1, matrices);
     constexpr std::int64_t most = std::int64_t{1} << 60;  // exceeds any memory; three of them can be added
     return whole_lines(std::min(most, saturating_product(elements, size_bytes(problem.dtype))));
-  }
-};
+  };
+  return {bytes(0), bytes(1), bytes(2)};
+}
 
 }  // namespace
 
 std::int64_t default_batch_count(GemmProblem problem, Residency residency) {
-  // The footprint of one problem, or of one block, without the arrays of pointers: residency counts operands
-  // only.
+  // The bytes of one problem, or of one block, without the arrays of pointers.
   const std::int64_t unit = problem.layout == Layout::block_interleaved ? problem.block : 1;
   problem.layout = Layout::strided;
   problem.batch_count = 1;
@@ -75,8 +70,8 @@ StoredOperand stored_operand(const GemmProblem& p, int operand) {
 }
 
 OperandSet::Extent OperandSet::extent(const GemmProblem& problem, std::int64_t batches) {
-  const Extents bytes(problem);
-  return {whole_pages(bytes.a * batches) + b_skew + bytes.b * batches, c_skew + bytes.c * batches};
+  const auto [a, b, c] = extents(problem);
+  return {whole_pages(a * batches) + b_skew + b * batches, c_skew + c * batches};
 }
 
 OperandSet::OperandSet(Arena& arena, const GemmProblem& problem, std::int64_t batches, Data data,
@@ -84,39 +79,31 @@ OperandSet::OperandSet(Arena& arena, const GemmProblem& problem, std::int64_t ba
     : problem_(problem), batches_(batches) {
   const Extent total = extent(problem, batches);
   arena.prepare(total.input_bytes, total.output_bytes, problem.dtype, data);
-  const Extents bytes(problem);
-  carve(a_, arena.inputs(), bytes.a);
-  carve(b_, arena.inputs() + whole_pages(bytes.a * batches) + b_skew, bytes.b);
-  carve(c_, arena.outputs() + c_skew, bytes.c);
+  const auto bytes = extents(problem);
+  std::byte* const bases[] = {arena.inputs(), arena.inputs() + whole_pages(bytes[0] * batches) + b_skew,
+                              arena.outputs() + c_skew};
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::int64_t batch = 0; batch < batches; ++batch)
+      operands_[i].starts.push_back(bases[i] + batch * bytes[i]);
   if (problem.layout == Layout::pointer) set_pointers(order);
 }
 
 OperandSet::OperandSet(Placement placement, int threads, const GemmProblem& problem, std::int64_t batches,
                        Data data, PointerOrder order)
     : problem_(problem), batches_(batches) {
-  const Extents bytes(problem);
-  const auto per_problem = [&](std::int64_t batch_bytes) {
-    return (batch_bytes + problem.batch_count - 1) / std::max<std::int64_t>(1, problem.batch_count);
-  };
-  place(a_, placement, threads, per_problem(bytes.a), data, 1);
-  place(b_, placement, threads, per_problem(bytes.b), data, 2);
-  place(c_, placement, threads, per_problem(bytes.c), data, 3);
-  if (problem.layout == Layout::pointer) set_pointers(order);
-}
-
-void OperandSet::carve(Matrix& matrix, std::byte* base, std::int64_t batch_bytes) {
-  for (std::int64_t batch = 0; batch < batches_; ++batch) matrix.starts.push_back(base + batch * batch_bytes);
-}
-
-void OperandSet::place(Matrix& matrix, Placement placement, int threads, std::int64_t problem_bytes,
-                       Data data, std::uint64_t seed) {
-  for (std::int64_t batch = 0; batch < batches_; ++batch) {
-    placed_.push_back(allocate_batch(problem_bytes, problem_.batch_count, placement, threads));
-    const BatchBuffer& buffer = placed_.back();
-    fill(buffer.data(), buffer.bytes() / size_bytes(problem_.dtype), problem_.dtype, data,
-         seed + 3 * static_cast<std::uint64_t>(batch));
-    matrix.starts.push_back(static_cast<std::byte*>(buffer.data()));
+  const auto bytes = extents(problem);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t each =
+        (bytes[i] + problem.batch_count - 1) / std::max<std::int64_t>(1, problem.batch_count);
+    for (std::int64_t batch = 0; batch < batches; ++batch) {
+      placed_.push_back(allocate_batch(each, problem.batch_count, placement, threads));
+      const BatchBuffer& buffer = placed_.back();
+      fill(buffer.data(), buffer.bytes() / size_bytes(problem.dtype), problem.dtype, data,
+           1 + i + 3 * static_cast<std::uint64_t>(batch));
+      operands_[i].starts.push_back(static_cast<std::byte*>(buffer.data()));
+    }
   }
+  if (problem.layout == Layout::pointer) set_pointers(order);
 }
 
 void OperandSet::set_pointers(PointerOrder order) {
@@ -134,9 +121,9 @@ void OperandSet::set_pointers(PointerOrder order) {
         matrix.pointers.push_back(start + slots[static_cast<std::size_t>(i / run)] * problem_bytes);
     }
   };
-  point(a_, problem_.lda * problem_.a_cols() * size);
-  point(b_, problem_.ldb * problem_.b_cols() * size);
-  point(c_, problem_.ldc * problem_.n * size, std::max<std::int64_t>(1, products_per_c(problem_)));
+  point(operands_[0], problem_.lda * problem_.a_cols() * size);
+  point(operands_[1], problem_.ldb * problem_.b_cols() * size);
+  point(operands_[2], problem_.ldc * problem_.n * size, std::max<std::int64_t>(1, products_per_c(problem_)));
 }
 
 Operands OperandSet::batch(std::int64_t index) const {
@@ -144,11 +131,7 @@ Operands OperandSet::batch(std::int64_t index) const {
     if (matrix.pointers.empty()) return matrix.starts[static_cast<std::size_t>(index)];
     return matrix.pointers.data() + index * problem_.batch_count;
   };
-  Operands operands;
-  operands.a = address(a_);
-  operands.b = address(b_);
-  operands.c = const_cast<void*>(address(c_));
-  return operands;
+  return {address(operands_[0]), address(operands_[1]), const_cast<void*>(address(operands_[2]))};
 }
 
 StreamOperands OperandSet::streams(std::int64_t first, std::int64_t count) const {
@@ -161,9 +144,9 @@ StreamOperands OperandSet::streams(std::int64_t first, std::int64_t count) const
     return count * rows * columns * size_bytes(problem_.dtype) * (broadcast ? 1 : problem_.batch_count);
   };
   StreamOperands streams;
-  streams.a = line(a_);
-  streams.b = line(b_);
-  streams.c = line(c_);
+  streams.a = line(operands_[0]);
+  streams.b = line(operands_[1]);
+  streams.c = line(operands_[2]);
   streams.a_bytes = moved(problem_.a_rows(), problem_.a_cols(), strided && problem_.stride_a == 0);
   streams.b_bytes = moved(problem_.b_rows(), problem_.b_cols(), strided && problem_.stride_b == 0);
   streams.c_bytes = count * problem_.m * problem_.n * size_bytes(problem_.dtype) * count_of_c(problem_);

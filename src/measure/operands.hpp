@@ -1,6 +1,5 @@
 // The operands of a measured case: as many batches as its residency requires, carved out of an arena, with
-// the arrays of pointers that pointer batches need. It knows where every element of every problem lies, and
-// computes nothing.
+// the arrays of pointers that pointer batches need.
 #pragma once
 
 #include <vector>
@@ -14,11 +13,7 @@ namespace tilewright {
 
 // The order in which the pointers of a pointer batch visit the matrices in memory.
 enum class PointerOrder : std::uint8_t { sequential, random };
-template <>
-struct EnumNames<PointerOrder> {
-  static constexpr std::array value{std::pair{PointerOrder::sequential, "sequential"},
-                                    std::pair{PointerOrder::random, "random"}};
-};
+TILEWRIGHT_NAMES(PointerOrder, "sequential", "random");
 
 inline constexpr double cold_bytes = double(std::int64_t{1} << 30);  // operands of all batches of a cold case
 inline constexpr double l2_bytes = 512.0 * 1024;
@@ -37,9 +32,8 @@ class OperandSet {
   };
   static Extent extent(const GemmProblem& problem, std::int64_t batches);
 
-  // Carves `batches` batches out of the arena. If the arena is too small it grows and moves, which
-  // invalidates other sets, so prepare it for all sets first. Sets of one arena share their bytes: the same A
-  // and B read in another layout.
+  // Carves `batches` batches out of the arena. Sets of one arena share their bytes. An arena that is too
+  // small grows and moves, which invalidates other sets, so prepare it for all sets first.
   OperandSet(Arena& arena, const GemmProblem& problem, std::int64_t batches, Data data = Data::uniform,
              PointerOrder order = PointerOrder::sequential);
   // Allocates every operand of every batch separately, placed on NUMA nodes.
@@ -52,8 +46,7 @@ class OperandSet {
   // Returns the addresses of one batch; the caller sets the scalars.
   Operands batch(std::int64_t index) const;
 
-  // Returns the streams over the bytes that `count` batches from `first` on must move; with placed memory
-  // count is 1.
+  // Returns the streams over the bytes that `count` batches from `first` on must move; placed: count = 1.
   StreamOperands streams(std::int64_t first, std::int64_t count) const;
 
  private:
@@ -61,14 +54,11 @@ class OperandSet {
     std::vector<std::byte*> starts;  // of each batch
     std::vector<void*> pointers;     // pointer batches: of each problem of each batch
   };
-  void carve(Matrix& matrix, std::byte* base, std::int64_t batch_bytes);
-  void place(Matrix& matrix, Placement placement, int threads, std::int64_t problem_bytes, Data data,
-             std::uint64_t seed);
   void set_pointers(PointerOrder order);
 
   GemmProblem problem_;
   std::int64_t batches_;
-  Matrix a_, b_, c_;
+  Matrix operands_[3];  // A, B, C
   std::vector<BatchBuffer> placed_;
 };
 
@@ -87,8 +77,7 @@ struct StoredOperand {
     return first + q / block * step + q % block + i * row_step + j * column_step;
   }
 };
-// Returns the layout of operand 0 (A), 1 (B) or 2 (C); each matrix of a pointer batch has an address of its
-// own.
+// Returns the layout of operand 0 (A), 1 (B) or 2 (C); pointers: an address per matrix.
 StoredOperand stored_operand(const GemmProblem& problem, int operand);
 
 }  // namespace tilewright

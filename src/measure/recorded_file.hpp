@@ -1,6 +1,4 @@
-// Reads the text of recorded files: sweeps, runs of benches, lists of a profiler, as they lie in results/,
-// plain or compressed by gzip. Callers interpret the text. Logs that a run is still writing are not read
-// here.
+// Reads the text of recorded files, such as those in results/, plain or compressed by gzip.
 #pragma once
 
 #include <sstream>

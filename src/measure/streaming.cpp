@@ -1,6 +1,4 @@
-// Streaming loops in portable SIMD, compiled for every instruction set and chosen at run time. The arithmetic
-// is exclusive-or on integers: it forces every load, costs nothing beside it, and cannot turn data into
-// infinities.
+// Streaming loops in portable SIMD for every instruction set. Exclusive-or forces every load at no cost.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "measure/streaming.cpp"
 #include <hwy/foreach_target.h>

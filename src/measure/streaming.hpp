@@ -1,6 +1,6 @@
-// The memory ceiling of a case: loops that move exactly the bytes of A, B and C that the multiplication must
-// move, and compute next to nothing. They run on the case's own buffers, so they can be timed between the
-// implementations compared with them. C keeps its contents if it is read and is zeroed if it is only written.
+// The memory ceiling of a case: loops that move the bytes of A, B and C that the multiplication must move, in
+// the case's own buffers, so that they can be timed between implementations. C keeps its contents if it is
+// read and is zeroed if it is only written.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,9 @@
 
 namespace tilewright {
 
-// The ways to walk the streams. The best one depends on the mix, so all suitable ones are tried and the best
-// counts.
+// The kinds of loops. The best one depends on the mix, so all suitable ones are tried.
 enum class Stream : std::uint8_t { plain, prefetch, non_temporal, non_temporal_prefetch };
-template <>
-struct EnumNames<Stream> {
-  static constexpr std::array value{std::pair{Stream::plain, "plain"},
-                                    std::pair{Stream::prefetch, "prefetch"},
-                                    std::pair{Stream::non_temporal, "non_temporal"},
-                                    std::pair{Stream::non_temporal_prefetch, "non_temporal_prefetch"}};
-};
+TILEWRIGHT_NAMES(Stream, "plain", "prefetch", "non_temporal", "non_temporal_prefetch");
 
 // The streams of one pass. All three begin on a 64-byte line; bytes beyond the last whole line are left out.
 struct StreamOperands {

@@ -1,6 +1,5 @@
-// Values of the four element types for checks of kernels: the real type behind one, the wider type in which
-// references are summed, random numbers in [-0.5, 0.5), NaN, the exact value of an element of C, and the
-// bound of its error. It knows no layouts.
+// Values of the four element types for checks of kernels: their real and wider types, random numbers in
+// [-0.5, 0.5), NaN, the exact value of an element of C, and the bound of its error.
 #pragma once
 
 #include <cmath>
@@ -23,8 +22,7 @@ template <class R>
 struct RealOf<std::complex<R>> {
   using type = R;
 };
-// The type in which references are summed: products of floats are exact, those of doubles have eleven bits
-// more, so that the reference's own error is negligible beside that of a kernel.
+// The type in which references are summed: floats' products are exact, doubles' have eleven bits more.
 template <class T>
 struct WideOf {
   using type = long double;
@@ -162,8 +160,7 @@ bool is_same_beyond_numbers(std::complex<R> got, std::complex<R> /*exact*/) {
 
 // Returns how far a computed element is from the exact one. Its bound is (k + 4) eps size, twice that for
 // complex types (Higham 2002, section 3.5, for any order of the sum). If the exact value is not finite in the
-// type, the computed one must be the same, and the bound is 0. Nothing is promised if sums of that size
-// overflow.
+// type, the computed one must be the same, and the bound is 0. Not promised if sums of that size overflow.
 template <class T>
 Deviation deviation(T got, const Exact<T>& exact, std::int64_t k) {
   using Real = std::numeric_limits<typename RealOf<T>::type>;

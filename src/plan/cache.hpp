@@ -1,4 +1,4 @@
-// Plans already made, found again by the whole problem and the options.
+// A bounded cache of plans by problem and options.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,25 @@
 
 namespace tilewright {
 
-// Bounded: a program that never repeats a problem must not grow for ever, and a dropped plan is cheap to make
-// again because its kernel stays cached. Problems have a field list, both can be compared.
+// Bounded, since a program may never repeat a problem; an evicted plan is cheap: its kernel stays cached.
 template <class Problem, class Options, class Plan>
 class PlanCache {
  public:
   using Shared = std::shared_ptr<const Plan>;
 
-  // Null where there is none.
+  // Returns null if the plan is absent.
   Shared find(const Problem& problem, const Options& options) const {
     return plans_.find(View(problem, options));
   }
-  // Returns the plan that is there already, else `plan`, which is then kept.
+  // Returns the cached plan; if there is none, adds `plan` and returns it.
   Shared add(const Problem& problem, const Options& options, Shared plan) {
     return plans_.add(Key{problem, options}, std::move(plan));
   }
-  // Takes the place of what is there and makes way for none until it is forgotten, unless as many as the
-  // cache holds are kept already.
+  // Adds or replaces the plan. It is not evicted, as long as fewer plans are kept than the cache holds.
   void keep(const Problem& problem, const Options& options, Shared plan) {
     plans_.keep(Key{problem, options}, std::move(plan));
   }
-  // Forgets those of which f(plan) says so.
+  // Removes the plans for which f(plan) is true.
   template <class F>
   void forget_if(F&& f) {
     plans_.erase_if(std::forward<F>(f));
@@ -38,7 +36,7 @@ class PlanCache {
  private:
   static constexpr std::size_t largest_count = 4096;
   using Key = std::pair<Problem, Options>;
-  using View = std::pair<const Problem&, const Options&>;  // for lookups, so that they copy nothing
+  using View = std::pair<const Problem&, const Options&>;  // lookups copy nothing
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(const auto& key) const { return hash_fields(key.first); }

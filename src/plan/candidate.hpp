@@ -1,13 +1,12 @@
-// A candidate can run problems of one operation (products, factorizations): it declines one with a reason
-// in words, or makes offers, the best first, each of which says what it would cost and makes its runner. An
+// A candidate implements one operation (products, factorizations). It declines a problem with a reason, or
+// makes offers, the best first, each with its estimated cost and the function that makes its runner. An
 // operation adds a list of candidates and a struct that names
-//   Request, what candidates are asked about,
-//   Runner, what a plan runs in the end; it names its Operation,
-//   Traits, what a candidate says of itself beside the rest,
-//   compares: true if costs decide within a tier; else the first candidate that can be made runs, and those
-//     behind it are not asked,
-//   asked(request), what the caller asks for,
-//   why_not(candidate, request), if traits can rule it out: the reason; "" where they do not.
+//   Request: the problem with its options and its machine,
+//   Runner: the object that a plan runs; it names its Operation,
+//   Traits: further properties of a candidate,
+//   compares: true if costs decide within a tier; else the first candidate that can be built runs,
+//   asked(request): the caller's demands,
+//   why_not(candidate, request), optional: the reason why its traits rule a candidate out; "" if they do not.
 #pragma once
 
 #include <functional>
@@ -21,11 +20,10 @@ namespace tilewright {
 
 template <class Operation>
 struct Made {
-  std::shared_ptr<const typename Operation::Runner> runner = {};  // null where it was refused
-  // With a runner: not_compiled where a part is left out for that reason.
-  Refusal refusal = Refusal::none;
-  std::string reason = {};  // of the refusal
-  std::string notice = {};  // what the user should know of the runner; "" for nothing
+  std::shared_ptr<const typename Operation::Runner> runner = {};  // null if refused
+  Refusal refusal = Refusal::none;  // not_compiled beside a runner: a part is left out for that reason
+  std::string reason = {};          // of the refusal
+  std::string notice = {};          // about the runner, for the user; "" for none
 };
 
 template <class Operation>
@@ -34,8 +32,7 @@ struct Offer : CostEstimate {
   std::function<Made<Operation>()> make = nullptr;
 };
 
-// The next best offer of a candidate; empty when there are no more. The next is asked for where the one
-// before came to nothing.
+// Returns the next best offer of a candidate; nothing after the last. Called again if one cannot be built.
 template <class Operation>
 using Offers = std::function<std::optional<Offer<Operation>>()>;
 
@@ -45,9 +42,9 @@ struct Candidate {
 
   const char* name;
   Tier tier;
-  // Why it cannot serve the problem; "" when it can.
+  // Returns why it cannot serve the problem; "" if it can.
   std::string (*declines)(const Request& request);
-  // Null for candidates that always decline. What throws Error(unsupported) declines as well.
+  // Null for candidates that always decline. Throwing Error(unsupported) declines as well.
   Offers<Operation> (*offers)(const Request& request) = nullptr;
   typename Operation::Traits traits = {};
 };
@@ -58,7 +55,7 @@ Offers<Operation> one_offer(Offer<Operation> offer) {
   return [offer = std::optional(std::move(offer))]() mutable { return std::exchange(offer, std::nullopt); };
 }
 
-// The only offer of a candidate that knows nothing of its cost: a runner made of the request.
+// The only offer of a candidate without a cost estimate: a runner made of the request.
 template <class Runner, class Operation = typename Runner::Operation>
 Offers<Operation> one_runner(const typename Operation::Request& request) {
   return [&request, is_made = false]() mutable {
@@ -69,26 +66,25 @@ Offers<Operation> one_runner(const typename Operation::Request& request) {
   };
 }
 
-// The candidate that serves a problem, and what every candidate said of it.
+// The candidate that serves a problem, and the answers of all candidates.
 template <class Operation>
 struct Ranking : Explanation {
-  const Candidate<Operation>* winner = nullptr;  // null where none serves
+  const Candidate<Operation>* winner = nullptr;  // null if none serves
   Made<Operation> made;                          // of the winner
   bool has_config = false;                       // of its offer
 };
 
-// Asks the candidates, compares what they offer, and takes up the best offer that comes to something. Throws
-// Error for a config that was asked for and cannot be had.
+// Builds the candidates' best offer that can be built. Throws Error if the caller's config cannot.
 template <class Operation>
 Ranking<Operation> rank(const typename Operation::Request& request,
                         std::span<const Candidate<Operation>> candidates);
 
-// Throws Error(invalid_argument) where a candidate is asked for that is not in the list.
+// Throws Error(invalid_argument) if the caller names a candidate that is not in the list.
 template <class Operation>
 void refuse_unknown_candidate(const std::string& asked, std::span<const Candidate<Operation>> candidates) {
   std::vector<const char*> names;
   for (const auto& candidate : candidates) {
-    if (asked.empty() || asked == candidate.name) return;
+    if (asked.empty() || current_candidate(asked) == candidate.name) return;
     names.push_back(candidate.name);
   }
   refuse_candidate(asked, names);

@@ -1,12 +1,16 @@
-// The config that a family of kernels runs with, on the CPU or a GPU: the one asked for, else what wisdom has
-// of the problem or near it, else a rule of thumb. Each becomes an offer; whether another candidate's is
-// better is rank.hpp's. An operation with configs also names
-//   Problem, and problem(request) and problem_of(text of a record),
+// Chooses the config that a family of kernels runs with, on the CPU or a GPU: the caller's, else that of a
+// record of the problem or near it, else a heuristic. Each becomes an offer; rank.hpp compares it with those
+// of other candidates. An operation with configs also names
+//   Problem, problem(request) and problem_of(text of a record),
 //   records(request, family, architecture, device, objective, take), as Wisdom::offer,
-//   work(problem), by which the time of a record is scaled.
+//   work(problem), by which the time of a record is scaled,
+//   aligned_in_one(problem, other), optional: in how many operands of two near problems alignments differ.
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/input/json_text.hpp"
@@ -15,16 +19,33 @@
 
 namespace tilewright {
 
-// The caller's config as a JSON object; {} where there is none. Throws Error(invalid_argument).
-nlohmann::json asked_config(const Asked& asked);
-// Throws Error(invalid_argument) with the reasons, if any, for which the config asked for is not legal.
-void require_legal(const Asked& asked, const std::string& problem, const std::vector<std::string>& reasons);
+// Returns the caller's config as a JSON object, or {}. Throws Error(invalid_argument).
+inline nlohmann::json asked_config(const Asked& asked) {
+  if (asked.config.empty()) return nlohmann::json::object();
+  auto json = parse_json_or_discard(std::string(asked.config));
+  if (json.is_discarded() || !json.is_object())
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config = '{}' is not a JSON object", asked.config));
+  return json;
+}
 
-// The call's objective and then, unless it is that, time, for which most is known.
-std::vector<std::string> objectives_asked(const Asked& asked);
+// Throws Error(invalid_argument) if there are reasons why the caller's config is not legal.
+inline void require_legal(const Asked& asked, const std::string& problem,
+                          const std::vector<std::string>& reasons) {
+  if (!reasons.empty())
+    throw Error(
+        ErrorCode::invalid_argument, "config",
+        fmt::format("config {} is not legal for {}: {}", asked.config, problem, fmt::join(reasons, "; ")));
+}
 
-// Offers what wisdom has for the call's objective and then what was searched for time. The answer's
-// recorded.objective says which. As Wisdom::offer.
+// Returns the call's objective, followed by time if it is another: most records are of time.
+inline std::vector<std::string> objectives_asked(const Asked& asked) {
+  const std::string own = asked.objective.text(), time = to_string(Objective::time);
+  if (own == time) return {time};
+  return {own, time};
+}
+
+// Offers records for the call's objective, then for time, as Wisdom::offer; recorded.objective says which.
 template <class Request>
 bool offer_wisdom(const Request& r, const char* family, const std::string& architecture,
                   const std::string& device, const Wisdom::Take& take) {
@@ -34,8 +55,22 @@ bool offer_wisdom(const Request& r, const char* family, const std::string& archi
   return false;
 }
 
-// Fills an offer from a record; without seconds where it was not measured. Two of neighbouring sizes can be
-// compared by what they say of a floating-point operation.
+// The standard deviation of the logarithm of a time that was measured for another problem or on another
+// device, and scaled to this one. The terms are assumed, not fitted.
+template <class Request>
+double record_error(const Request& r, const WisdomAnswer& known) {
+  using Operation = typename Request::Operation;
+  if (known.match == WisdomMatch::exact) return 0;
+  constexpr double of_any = 0.03, of_distance = 0.25, of_alignment = 0.1, of_device = 0.1;
+  double error = of_any + of_distance * known.distance;
+  if (known.match == WisdomMatch::near_device) error += of_device;
+  if constexpr (requires { Operation::aligned_in_one(Operation::problem(r), Operation::problem(r)); })
+    error +=
+        of_alignment * Operation::aligned_in_one(Operation::problem(r), Operation::problem_of(known.problem));
+  return error;
+}
+
+// Fills an offer from a record, scaled by floating-point operations; without seconds if it was not measured.
 template <class Request>
 CostEstimate estimate_of(const Request& r, const WisdomAnswer& known) {
   using Operation = typename Request::Operation;
@@ -45,42 +80,44 @@ CostEstimate estimate_of(const Request& r, const WisdomAnswer& known) {
   const double scale =
       Operation::work(Operation::problem(r)) / Operation::work(Operation::problem_of(known.problem));
   offer.seconds = known.recorded.seconds * scale;
+  offer.error = record_error(r, known);
   if (known.recorded.energy_j) offer.joules = *known.recorded.energy_j * scale;
   return offer;
 }
 
-// A family for one problem on one device. Spaces and rules of thumb, the best first, are asked for only when
-// wanted.
+// A family for one problem on one device. The space and heuristic configs (best first) are made on demand.
 template <class Operation, class Config>
 struct ConfigFamily {
   const char* name;  // in wisdom
   std::string architecture, device;
   std::function<Space<Config>()> space;
   std::function<std::vector<Config>()> rules_of_thumb;
-  // Notes the forecast of a config without a record in its offer; may be null.
+  // Writes the forecast time of a config without a record into its offer, and its error; may be null.
   std::function<void(const Config& config, CostEstimate& offer)> forecast = nullptr;
-  // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
-  // may be null, and then the same.
+  // Adapts the config found for `recorded`, a problem near this one; null: use it unchanged.
   std::function<Config(const typename Operation::Problem& recorded, const Config& found)> carry = nullptr;
-  // Returns a config to try before the rules of thumb, where those take long to find and this does not; may
-  // be null. It takes the place of the first of them.
+  // Returns a replacement of the first rule of thumb, if those take long to find; may be null.
   std::function<Config()> first_rule = nullptr;
-  // Forecasts what this problem takes with a config, in a unit of the family's own; may be null. A record of
-  // another problem or device is not used where its config is forecast to take more than `most_cost` times
-  // what the first rule of thumb takes.
+  // Forecasts the time of a config, in a unit of the family's own, so well that the logarithm of the ratio of
+  // two configs' times has this standard deviation; may be null.
   std::function<double(const Config& config)> cost = nullptr;
-  double most_cost = 1;
-  // The gain that a record of another device must have had there over the rule of thumb to be used here, as a
-  // share.
+  double cost_error = 0.1;
+  // A record of another device is used only if it gained at least this share over the rule of thumb there.
   double least_gain_elsewhere = 0;
 };
 
-// Returns why a record says nothing of this device: it is another's, and gained too little there. "" where it
-// may be used.
-std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain);
+// Returns why a record of another device is not used: it gained too little there. "" if it may be used.
+inline std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain) {
+  if (answer.match != WisdomMatch::near_device || !(least_gain > 0)) return "";
+  const std::optional<double> gain = answer.recorded.regret();
+  if (gain.value_or(0) >= least_gain) return "";
+  return fmt::format("on {} it was {}; other devices use such a record from {:.0f} % on", answer.device,
+                     gain ? fmt::format("{:.1f} % faster than the rule of thumb", 100 * *gain)
+                          : "not compared with the rule of thumb",
+                     100 * least_gain);
+}
 
-// Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
-// reason; `config` then is the config.
+// Returns why a record's config cannot be used here (fields, space), else "", with the config in `config`.
 template <class Operation, class Config>
 std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Operation, Config>& family,
                          const Space<Config>& space, Config& config) {
@@ -97,15 +134,15 @@ std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Operatio
   return space.contains(config) ? "" : space.explain(config).front();
 }
 
-// The configs in the order in which they are tried. Wisdom is asked again where its first answer came to
-// nothing, which is rare, so that a plan looks its record up once.
+// The configs in the order in which they are tried. Wisdom is asked again only if its first answer could not
+// be built, which is rare, so that a plan looks its record up once.
 template <class Operation, class Config>
 class ConfigChoices {
  public:
   struct Choice {
     Config config;
     WisdomAnswer known;
-    std::string unusable;  // what a nearer record lacks
+    std::string unusable;  // why a nearer record is not used
   };
 
   ConfigChoices(const typename Operation::Request& request, ConfigFamily<Operation, Config> family)
@@ -120,7 +157,6 @@ class ConfigChoices {
   }
 
  private:
-  // Nearly always the first one serves.
   std::optional<Config> next_rule() {
     if (rule_++ == 0) return first_rule();
     fill_rules();
@@ -135,23 +171,32 @@ class ConfigChoices {
     if (rules_.empty()) rules_ = family_.rules_of_thumb();
   }
 
-  // Why a config that was found for another problem or device is not used here; "" where it may be.
-  std::string why_dearer(const WisdomAnswer& answer, const Config& config) {
+  // Returns why a config that was found for another problem or device is not expected to be faster here than
+  // the first rule of thumb; "" if it is. The record says that it is, by as much as it was there; the
+  // family's forecast says by how much. Each has its error; the two are weighed by them.
+  std::string why_slower(const WisdomAnswer& answer, const Config& config) {
     if (answer.match == WisdomMatch::exact || family_.cost == nullptr || config == first_rule()) return "";
     if (!rule_cost_) rule_cost_ = family_.cost(first_rule());
-    const double ratio = family_.cost(config) / *rule_cost_;
-    if (ratio <= family_.most_cost) return "";
-    return fmt::format("its config is forecast to take {:.2f} times what the rule of thumb's takes", ratio);
+    constexpr double usual_gain = 0.03;  // of a tuned config; assumed
+    const double gain = std::log1p(answer.recorded.regret().value_or(usual_gain));
+    const double forecast = std::log(family_.cost(config) / *rule_cost_);
+    const double of_record = 1 / square(record_error(*request_, answer)),
+                 of_forecast = 1 / square(family_.cost_error);
+    const double variance = 1 / (of_record + of_forecast);
+    const double expected = std::exp((forecast * of_forecast - gain * of_record) * variance + variance / 2);
+    if (expected < 1) return "";
+    return fmt::format("its config is expected to take {:.2f} times what the rule of thumb's takes",
+                       expected);
   }
+  static double square(double x) { return x * x; }
 
   std::optional<Choice> asked_for() {
     if (std::exchange(gave_asked_, true)) return std::nullopt;
     const auto config = asked_over(*next_rule());
     require_legal(asked_, to_string(Operation::problem(*request_)), family_.space().explain(config));
-    return Choice{config, no_record("asked for"), ""};
+    return Choice{config, no_record("requested"), ""};
   }
 
-  // Errors name the option that holds the fields.
   Config asked_over(const Config& rule) const {
     try {
       return from_json(asked_config(asked_), rule);
@@ -170,7 +215,7 @@ class ConfigChoices {
       if (!space_) space_ = family_.space();
       Config config;
       std::string reason = why_unusable(answer, family_, *space_, config);
-      if (reason.empty()) reason = why_dearer(answer, config);
+      if (reason.empty()) reason = why_slower(answer, config);
       if (reason.empty())
         found = Choice{config, answer, unusable_};
       else if (unusable_.empty())
@@ -194,7 +239,7 @@ class ConfigChoices {
   std::size_t rule_ = 0;  // how many were taken
 };
 
-// The family's configs as offers; make(config) gives the Made of one. The request outlives them.
+// Returns the family's configs as offers; make(config) returns a Made. The request must outlive them.
 template <class Operation, class Config, class Make>
 Offers<Operation> config_offers(const typename Operation::Request& request,
                                 ConfigFamily<Operation, Config> family, Make make) {

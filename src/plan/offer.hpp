@@ -1,5 +1,5 @@
-// The words of planning that do not depend on what is computed: what an offer is expected to cost and how
-// well that is known, which of two offers goes before the other, and what is said of all in the end.
+// The parts of planning that do not depend on the operation: the estimated cost of an offer and its source,
+// the comparison of two offers, and the explanation of the choice.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,29 @@
 
 namespace tilewright {
 
-// Why an offer that was taken up came to nothing; what says the most of why comes last.
+// Why an accepted offer could not be built, in the order of how much that tells the user.
 enum class Refusal : std::uint8_t {
   none,
   slower,        // another config would do better
-  declined,      // it cannot be made here
-  no_memory,     // nor is there memory for it
-  not_compiled,  // it is not compiled yet, and a call may not
+  declined,      // it cannot be built here
+  no_memory,     // there is no memory for it
+  not_compiled,  // it is not compiled yet, and calls may not compile
 };
 
-// Within a tier costs decide, else the order of the list; those of an earlier tier always go first. What
-// small kernels were measured to take, in batches that fill a device, cannot be compared with what others
-// take.
+// Earlier tiers come first. Within a tier costs decide, else the order of the list: small kernels were
+// measured in batches that fill a device, which does not compare with other implementations.
 enum class Tier : std::uint8_t {
-  no_product,  // what is left without one; asked whichever candidate is wanted
-  node,        // CPU and GPUs as models of the whole machine say, which have compared them with the CPU alone
+  no_product,  // nothing is multiplied, only C is scaled; asked even if the caller names another candidate
+  node,        // CPU and GPUs together; the machine's models have compared them with the CPU alone
   small,
   large,
-  any,  // slow, but serves all
+  any,  // slow, but serves all problems
 };
 
-// The demands of a caller on whoever serves the call.
+// The caller's demands.
 struct Asked {
-  std::string_view candidate;    // "": anybody
-  std::string_view config = "";  // of the caller's own, as JSON: nobody may leave it out; "" for none
+  std::string_view candidate;    // "": any
+  std::string_view config = "";  // as JSON, which every candidate must use; "" for none
   TuneObjective objective = {};
 };
 
@@ -44,49 +43,56 @@ struct Decision {
   std::string candidate;
   bool accepted = false;
   std::string reason;
+  std::optional<double> seconds =
+      {};            // of one problem of the batch, if the candidate knows or forecasts them
+  double error = 0;  // the standard deviation of their logarithm
 };
 
-// The cost that an offer expects, whatever it would run.
+// The estimated cost of an offer.
 struct CostEstimate {
-  // The seconds that one problem of the batch takes, where that is known: recorded of it, or of one near it
-  // and scaled by operations, or forecast.
+  // The cost of one problem of the batch, if known: recorded, scaled from a near record, or forecast.
   std::optional<double> seconds;
   std::optional<double> joules;
-  double error = 0;    // of a forecast: the standard deviation of its logarithm
+  double error = 0;    // the standard deviation of the logarithm of `seconds`; 0 for a measurement
   WisdomAnswer known;  // the record; of match none: where the config comes from
-  // True if it runs with a config that is worth measuring for the problem, and not with a choice of its own.
+  // True if its config is tunable for this problem (looked up in wisdom).
   bool has_config = false;
-  std::string forecast;  // of its seconds and of others', in words; "" for none
-  std::string unusable;  // what the nearest record lacks, where it is not used for the seconds
+  std::string unusable;  // why the nearest record is not used for the seconds; "" if it is
+
+  // The mean of the distribution whose median is `seconds`, which must be known.
+  double expected_s() const;
 };
 
-// True if `later`, of a candidate behind that of `first` in the list, goes before it:
-//   what is known goes before what is not, and a choice of its own before a config that nobody has measured;
-//   what is known of this device goes before what is known of another, and those of two others are not
-//   compared;
-//   what was measured of this very problem outweighs what a config took of another one;
-//   else the one that costs less by the call's objective, or by time where not both were searched for that.
-bool goes_before(const TuneObjective& objective, const CostEstimate& later, const CostEstimate& first);
+// True if `later`, of a candidate behind that of `first` in the list, is preferred:
+//   a known cost is preferred to an unknown one, and an untunable choice to a config that was never measured;
+//   a cost measured on this device is preferred to another device's, and those of two others are not
+//   compared; otherwise the lower expected cost by the call's objective wins, or the shorter expected time if
+//   not both were searched for it. Equal ones keep the order of the list.
+bool is_preferred(const TuneObjective& objective, const CostEstimate& later, const CostEstimate& first);
 
-// Why an offer goes after the one of `winner` that was taken.
+// Returns why the offer of `winner` was preferred to this one.
 std::string why_after(const char* winner, const CostEstimate& taken, const CostEstimate& offer);
 
-// Throws Error(invalid_argument): none of these is the candidate that was asked for.
+// Returns the name of a candidate that version 0.1 called `asked`, else `asked`. The old names are accepted
+// until 0.3.
+std::string_view current_candidate(std::string_view asked);
+
+// Throws Error(invalid_argument): the caller's candidate is not one of these.
 [[noreturn]] void refuse_candidate(const std::string& asked, const std::vector<const char*>& names);
 
-// Says who computes a problem, why others do not, and what is known of it: kept by plans, printed by explain,
-// and joined into the errors of problems that nobody serves.
+// The candidate that serves a problem, why the others do not, and the record behind the choice: kept by
+// plans, printed by explain, and joined into the errors of problems that no candidate serves.
 struct Explanation {
-  std::string asked;                // the problem in words, as it was asked for
-  std::string candidate;            // that serves it; "": none does
-  std::vector<Decision> decisions;  // of those that were asked, in the order of the list
+  std::string asked;                // the problem as the caller gave it, in words
+  std::string candidate;            // that serves it; "": none
+  std::vector<Decision> decisions;  // of the candidates that were asked, in the order of the list
   WisdomAnswer known;               // the record that decided; of match none: where the config comes from
-  std::string passed_record;        // which near record does not serve and why; "" for none
-  std::string passed_over;          // why no_jit kept a better kernel from it; "" where it did not
+  std::string passed_record;        // the nearest record that is not used, and why; "" for none
+  std::string passed_over;          // why no_jit prevented a better kernel; "" if it did not
   std::vector<std::string> notices;
-  // The next two are set by operations whose plans are explained once, when they are made.
-  std::string does;                   // by the candidate with the problem, in words
-  std::optional<double> predicted_s;  // by models, where there are any
+  // Set by operations whose plans are explained once, when they are made.
+  std::string does;                   // how the candidate computes the problem
+  std::optional<double> predicted_s;  // by models, if there are any
 
   // "lapack: ...; blocked: ...", of all that decline.
   std::string reasons() const;
@@ -94,7 +100,7 @@ struct Explanation {
   std::string reason_of(const std::string& name) const;
 };
 
-// Returns the answer of a config without a record: it says where the config comes from.
+// The answer for a config without a record; `source` is where the config comes from.
 inline WisdomAnswer no_record(std::string source) {
   WisdomAnswer none;
   none.source = std::move(source);

@@ -1,5 +1,5 @@
-// This ranks the candidates of any operation. Beside the list of an operation stands the line that
-// instantiates it: template Ranking<O> rank<O>(const O::Request&, std::span<const Candidate<O>>).
+// Ranks the candidates of any operation. The file with an operation's list instantiates it: template
+// Ranking<O> rank<O>(const O::Request&, std::span<const Candidate<O>>).
 #pragma once
 
 #include <fmt/format.h>
@@ -33,40 +33,41 @@ class Ranker {
         if (result_.winner != nullptr) break;
       }
     }
-    for (Entry& entry : entries_)
-      result_.decisions.push_back(
-          {entry.candidate->name, entry.candidate == result_.winner, reason_of(entry)});
+    for (Entry& entry : entries_) {
+      Decision said{entry.candidate->name, entry.candidate == result_.winner, reason_of(entry)};
+      if (entry.offer) said.seconds = entry.offer->seconds, said.error = entry.offer->error;
+      result_.decisions.push_back(std::move(said));
+    }
   }
 
  private:
   struct Entry {
     const Listed* candidate;
-    std::string declined;  // "" where it does not
+    std::string declined;  // the reason; "" if it does not
     Offers<Operation> offers = nullptr;
-    std::optional<Offer<Operation>> offer = {};  // its best that was not refused
-    Made<Operation> refused = {};                // of those that were, the one that says most
+    std::optional<Offer<Operation>> offer = {};  // the best that was not refused
+    Made<Operation> refused = {};                // of the refused ones, the one with the highest Refusal
   };
 
   bool is_wanted(const Listed& candidate) const {
-    // Without a product to form no other could serve.
     return asked_.candidate.empty() || asked_.candidate == candidate.name ||
            candidate.tier == Tier::no_product;
   }
 
   std::string why_not(const Listed& candidate) const {
-    if (!is_wanted(candidate)) return "another candidate was asked for";
+    if (!is_wanted(candidate)) return "another candidate was requested";
     if constexpr (requires { Operation::why_not(candidate, r_); })
       if (auto reason = Operation::why_not(candidate, r_); !reason.empty()) return reason;
     return candidate.declines(r_);
   }
 
-  // Takes up the best offers of those that are in turn, until one comes to something.
+  // Builds the best offers of these candidates, until one succeeds.
   template <class InTurn>
   void serve(const InTurn& in_turn) {
     for (Entry& entry : entries_)
       if (in_turn(entry) && entry.declined.empty()) ask(entry);
     while (Entry* best = best_of(in_turn)) {
-      Made<Operation> made = take_up(*best->offer);
+      Made<Operation> made = built(*best->offer);
       if (made.refusal == Refusal::not_compiled && result_.passed_over.empty())
         result_.passed_over = made.reason;
       if (made.runner != nullptr) return win(*best, std::move(made));
@@ -95,8 +96,8 @@ class Ranker {
     }
   }
 
-  // Returns what came of the offer, whether it says so or throws.
-  static Made<Operation> take_up(const Offer<Operation>& offer) {
+  // Returns the result of make(), with errors as refusals.
+  static Made<Operation> built(const Offer<Operation>& offer) {
     const auto refused = [](Refusal refusal, const Error& error) {
       return Made<Operation>{nullptr, refusal, error.what()};
     };
@@ -111,7 +112,7 @@ class Ranker {
     }
   }
 
-  // Another candidate may serve the problem, but not with the config that was asked for.
+  // Another candidate may serve the problem, unless the caller gave the config.
   void give_up(Entry& entry) const {
     const bool no_memory = entry.refused.refusal == Refusal::no_memory;
     if (!asked_.config.empty() || (no_memory && !asked_.candidate.empty()))
@@ -125,7 +126,7 @@ class Ranker {
     Entry* best = nullptr;
     for (Entry& entry : entries_)
       if (in_turn(entry) && entry.offer &&
-          (best == nullptr || goes_before(asked_.objective, *entry.offer, *best->offer)))
+          (best == nullptr || is_preferred(asked_.objective, *entry.offer, *best->offer)))
         best = &entry;
     return best;
   }
@@ -134,7 +135,7 @@ class Ranker {
     if (entry.candidate == result_.winner || !entry.declined.empty()) return entry.declined;
     if (!entry.refused.reason.empty()) return entry.refused.reason;
     const char* winner = result_.winner->name;
-    if (!entry.offer) return fmt::format("could serve, but comes after {}", winner);
+    if (!entry.offer) return fmt::format("supports it, but {} ranks higher", winner);
     const auto taken = std::find_if(entries_.begin(), entries_.end(),
                                     [&](const Entry& one) { return one.candidate == result_.winner; });
     return why_after(winner, *taken->offer, *entry.offer);

@@ -1,4 +1,4 @@
-// Reading and applying conditions.
+// Reads and applies restrictions.
 #include "tune/axis_rules.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ AxisCondition AxisCondition::parse(const std::string& text) {
             value.is_discarded() ? nlohmann::json(word) : value};
   }
   throw Error(ErrorCode::invalid_argument, "--where",
-              fmt::format("--where = '{}': axis>=value is wanted (or <=, =, !=, >, <)", text));
+              fmt::format("--where = '{}' is not of the form axis>=value (or <=, =, !=, >, <)", text));
 }
 
 bool AxisCondition::allows(const nlohmann::json& own) const {

@@ -1,5 +1,5 @@
-// Restrictions of a search, as they are typed: only these values of an axis, only configs that compare so.
-// They hold for the configs of any family, which are seen by field names.
+// Restrictions of a search by axis: lists of values, and comparisons. Axes are field names of any family's
+// configs.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,26 +27,24 @@ struct AxisCondition {
   std::string axis, relation;  // >= <= != = > <
   nlohmann::json value;
 
-  // Throws Error(invalid_argument) naming the text, the axis or the value.
   static AxisCondition parse(const std::string& text);
   bool allows(const nlohmann::json& value_of_axis) const;
 };
 
 struct AxisRules {
-  bool whole_space = false;  // every legal config or a draw of them, or those that usually matter
+  bool whole_space = false;  // search the whole space or a sample, not the promising configs
   std::vector<AxisChoice> choices;
   std::vector<AxisCondition> conditions;
 
-  // For the head of a log; what is not restricted is left out.
+  // For the head of a log.
   nlohmann::json as_json() const;
-  // Whether a config, by field names, fulfils all conditions.
+  // True if a config fulfils all conditions.
   bool admit(const nlohmann::json& fields) const;
-  // Whether the choices and conditions speak of `axis`, and whether they allow it `value`.
+  // True if the axis is restricted; true if it may have the value.
   bool speak_of(const std::string& axis) const;
   bool allow(const std::string& axis, const nlohmann::json& value) const;
 };
 
-// The error for rules that leave nothing to search.
 [[noreturn]] void refuse_empty_search(const AxisRules& rules, const GemmProblem& problem);
 
 // `config` with another value of one axis. Throws Error(invalid_argument) naming `flag`, axis and value.
@@ -70,7 +68,7 @@ void check_axes(const AxisRules& rules) {
     with_axis<Config>("--where", condition.axis, condition.value);
 }
 
-// Every combination of the chosen values, put over `config`.
+// Visits `config` with every combination of the chosen values.
 template <class Config, class Visit>
 void with_choices(const Config& config, std::span<const AxisChoice> choices, Visit&& visit) {
   if (choices.empty()) return visit(config);
@@ -78,7 +76,6 @@ void with_choices(const Config& config, std::span<const AxisChoice> choices, Vis
     with_choices(with_axis("--set", choices.front().axis, value, config), choices.subspan(1), visit);
 }
 
-// The part of the space that the rules leave.
 template <class Config>
 Space<Config> restricted(Space<Config> space, const AxisRules& rules) {
   for (const std::string& axis : space.axis_names())
@@ -89,9 +86,8 @@ Space<Config> restricted(Space<Config> space, const AxisRules& rules) {
   return space;
 }
 
-// The default first, then those of the searched configs that the rules admit and the space holds. Where rules
-// leave fewer than `fewest`, for the searched ones may have been chosen without them, more are drawn from
-// what they leave of the space.
+// The default first, then the searched configs that rules and space admit. If the rules leave fewer than
+// `fewest`, more are drawn from the restricted space.
 template <class Config>
 std::vector<Config> admitted_configs(const GemmProblem& problem, const AxisRules& rules,
                                      const Config& standard, const std::vector<Config>& searched,

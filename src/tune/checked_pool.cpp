@@ -1,4 +1,4 @@
-// Making several at once, the gate before the first turn, and joules of a steady load.
+// Makes several candidates at once, checks each before its first turn, and measures energy.
 #include "tune/checked_pool.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ void CheckedPool::announce(std::span<const std::size_t> wanted) {
   next_announced_ = 0;
 }
 
-// Nothing is timed meanwhile, so every core may help.
+// On every core: nothing is timed meanwhile.
 void CheckedPool::make_with_announced(std::size_t i) {
   std::vector<std::size_t> wanted = {i};
   for (; next_announced_ < announced_.size() && wanted.size() < made_at_once_; ++next_announced_) {
@@ -39,7 +39,7 @@ bool CheckedPool::is_right(std::size_t i) {
       place.failure = std::move(result.fault);
       place.accuracy = result.accuracy;
     } catch (const Error& error) {
-      // A kernel of ours that broke its device ends the run; a peer may refuse a problem.
+      // A peer may refuse a problem; a kernel that breaks its device ends the run.
       if (error.code() != ErrorCode::unsupported && !is_peer(i)) throw;
       place.failure = error.what();
     }
@@ -53,8 +53,8 @@ void CheckedPool::require(std::size_t i) {
   if (!places_[i].failure.empty())
     throw Error(ErrorCode::internal, "config",
                 fmt::format("{} {}: {}", fields(i).dump(),
-                            was_right ? "passed the gate before and cannot be made now"
-                                      : "did not pass the gate and is not timed",
+                            was_right ? "passed the check before, but cannot be made now"
+                                      : "failed the check and is not timed",
                             places_[i].failure));
 }
 
@@ -63,11 +63,10 @@ TurnTimer::Turn CheckedPool::time(std::size_t i, double turn_s) {
   return time_made(i, turn_s);
 }
 
-// The power of a steady load times the time of a problem: the turn may have begun with launches that it does
-// not count.
+// The power of a steady load times the time of a problem: a turn may include launches that it does not count.
 Metrics CheckedPool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
   constexpr int tries = 3;
-  (void)time(i, turn_s / 16);  // made, and warm
+  (void)time(i, turn_s / 16);  // makes it and warms up
   for (int attempt = 1;; ++attempt, turn_s *= 2) {
     EnergyObserver energy(&meter);
     double seconds = 0;

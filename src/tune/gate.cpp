@@ -1,4 +1,4 @@
-// The shapes around a problem, and the run over them.
+// Checks over the shapes around a problem.
 #include "tune/gate.hpp"
 
 #include <algorithm>
@@ -6,9 +6,8 @@
 namespace tilewright {
 namespace {
 
-// One more row, column and step, one less of each, and the shape itself; every column is followed by a gap.
-// Interleaved batches have no gaps to speak of and keep their leading dimensions packed: of them the shape
-// itself is left out.
+// The shape itself, and with one more and one less row, column and step; all columns have gaps. Interleaved
+// batches stay packed, without the shape itself.
 std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
   std::vector<GemmProblem> shapes;
   const bool gaps = problem.layout != Layout::interleaved && problem.layout != Layout::block_interleaved;
@@ -27,13 +26,13 @@ std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
   return shapes;
 }
 
-// One problem, an odd number, and for block-interleaved layouts counts that end at and within a block. The
-// block of an interleaved batch is its count, and a kernel is made for that.
+// One problem, an odd number, and for block-interleaved layouts counts that end at and within a block. A
+// kernel for an interleaved batch has its count.
 std::vector<std::int64_t> counts_for(const GemmProblem& problem) {
   if (problem.layout == Layout::single) return {1};
   if (problem.layout == Layout::interleaved) return {problem.batch_count};
   if (problem.layout == Layout::block_interleaved) return {1, problem.block, 2 * problem.block + 3};
-  // Runs that end, and one that does not.
+  // Complete runs, and an incomplete one.
   if (problem.sums == Sums::stack) return {1, 7, 2 * problem.run + 1};
   return {1, 2, 7};
 }

@@ -1,7 +1,5 @@
-// The numerics gate: no candidate is timed before it has passed. Its kernel for the problem at hand is
-// checked over batches of several counts, one and odd ones among them, and then the same config on
-// neighbouring shapes with padded columns, because wisdom lends configs to neighbours and to other leading
-// dimensions. It measures nothing but errors.
+// The numerics gate, which each candidate passes before it is timed. Checks its kernel over batches of
+// several counts, and its config on neighbouring padded shapes, for which wisdom uses it.
 #pragma once
 
 #include <string>
@@ -9,7 +7,7 @@
 
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "measure/check_small.hpp"
-#include "tune/prepared_call.hpp"
+#include "tune/kernel_timer.hpp"
 
 namespace tilewright {
 
@@ -18,8 +16,8 @@ class Gate {
   // Prepares data and reference results once for all candidates of `problem`.
   Gate(const GemmProblem& problem, Isa isa);
 
-  // "" when the config is right everywhere it is legal, else where and what is wrong. `kernel` is its kernel
-  // for the problem itself; `worst` becomes the error nearest to its bound, of those it had and those seen.
+  // Returns the fault and its shape; "" if the config is right for all shapes where it is legal. `kernel` is
+  // for the problem itself; `worst` is raised to the error nearest to its bound.
   std::string run(const GemmSmallCpuKernel& kernel, Accuracy* worst = nullptr) const;
 
   // The problem itself and the neighbours.

@@ -1,18 +1,57 @@
-// Which batch is timed, and a kernel's turns over it.
+// Direct kernel calls, the batch that is timed, and its operands.
 #include "tune/kernel_timer.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "core/dispatch.hpp"
 #include "device/cpu.hpp"
+#include "measure/typed_values.hpp"
 
 namespace tilewright {
 namespace {
 
 constexpr double cold_turn_bytes = 8.0 * 1024 * 1024;
-// A ring that a budget is too small for shrinks in such steps, and not below this or twice the last cache.
+// A ring that exceeds the budget shrinks in steps, not below this or twice the last-level cache.
 constexpr double ring_step = 0.9, least_ring_bytes = 128.0 * 1024 * 1024;
 
+// Distance of problems, or of blocks in interleaved layouts.
+std::int64_t stride_bytes(const GemmProblem& problem, std::int64_t stride, std::int64_t ld,
+                          std::int64_t columns) {
+  const std::int64_t size = size_bytes(problem.dtype);
+  return is_interleaved(problem.layout) ? problem.block * ld * columns * size : stride * size;
+}
+
 }  // namespace
+
+std::complex<double> representative(Scalar kind) {
+  switch (kind) {
+    case Scalar::zero:
+      return 0;
+    case Scalar::one:
+      return 1;
+    case Scalar::general:
+    case Scalar::per_problem:
+      return -0.75;
+  }
+  return 0;
+}
+
+ScalarValues::ScalarValues(const GemmProblem& problem) {
+  dispatch(problem.dtype, [&]<class T>() {
+    const T a = value_from<T>(representative(problem.alpha));
+    const T b = value_from<T>(representative(problem.beta));
+    std::memcpy(alpha.data(), &a, sizeof a);
+    std::memcpy(beta.data(), &b, sizeof b);
+  });
+}
+
+PreparedCall::PreparedCall(const GemmProblem& problem) : scalars_(problem) {
+  call_.strided(
+      problem.batch_count, stride_bytes(problem, problem.stride_a, problem.lda, problem.a_cols()),
+      stride_bytes(problem, problem.stride_b, problem.ldb, problem.b_cols()),
+      problem.sums == Sums::none ? stride_bytes(problem, problem.stride_c, problem.ldc, problem.n) : 0);
+}
 
 GemmProblem timed_problem(GemmProblem problem) {
   const Residency residency = problem.residency;
@@ -45,7 +84,6 @@ OperandRing affordable_ring(const GemmProblem& problem, const Arena& arena, doub
   const double whole_s = double(to_fill(cold_bytes)) * byte_s;
   if (whole_s <= most_s || timed.residency != Residency::cold) return {cold_bytes, whole_s};
   const double least = std::min(cold_bytes, std::max(least_ring_bytes, 2.0 * double(cpu_info().l3_bytes)));
-  // What the arena holds costs nothing; else as much as can be filled.
   for (double bytes = cold_bytes; bytes > least; bytes *= ring_step)
     if (const double fill_s = double(to_fill(bytes)) * byte_s; fill_s <= most_s) return {bytes, fill_s};
   const double least_s = double(to_fill(least)) * byte_s;

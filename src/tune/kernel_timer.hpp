@@ -1,30 +1,59 @@
-// Times kernels of one problem over the operands of its residency: the same batch again and again when hot,
-// the next batches of a ring larger than any cache when cold. One turn of one kernel at a time; which kernel
-// takes its turn when, and what follows from the times, is up to the caller.
+// Direct calls and turns of the CPU's small kernels: a call without addresses, and the timer over the
+// operands of a residency: one batch again and again when hot, a ring larger than any cache when cold.
 #pragma once
 
+#include <array>
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "core/problem.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
+#include "kernel/kernel_call.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
 #include "tune/operation.hpp"
-#include "tune/prepared_call.hpp"
-#include "tune/turn_timer.hpp"
 
 namespace tilewright {
 
-// The batch that tuning times for this problem: what the residency asks for, in small pieces when cold.
+// The value that stands for a class of alpha or beta: a general one is neither 0 nor 1.
+std::complex<double> representative(Scalar kind);
+
+// Representative alpha and beta as values of the problem's type.
+struct ScalarValues {
+  explicit ScalarValues(const GemmProblem& problem);
+
+  alignas(16) std::array<std::byte, 16> alpha{}, beta{};
+};
+
+class PreparedCall {
+ public:
+  explicit PreparedCall(const GemmProblem& problem);
+
+  // Runs the first `count` problems of the batch on the calling thread. The operands' scalars win.
+  void run(const GemmSmallCpuKernel& kernel, const Operands& operands, std::int64_t count) const {
+    KernelCall call = call_;
+    call.at(operands.a, operands.b, operands.c).counted(count);
+    call.scaled(operands.alpha == nullptr ? scalars_.alpha.data() : operands.alpha,
+                operands.beta == nullptr ? scalars_.beta.data() : operands.beta);
+    call.run(kernel);
+  }
+
+ private:
+  KernelCall call_;
+  ScalarValues scalars_;
+};
+
+// The batch that tuning times for this problem: of the residency's size, in small pieces when cold.
 GemmProblem timed_problem(GemmProblem problem);
 
-// Makes room for this problem's operands and fills it, which may take a second where the element type
-// changes; what follows in the same arena then costs no more. `ring_bytes` are of cold operands in all.
+// Allocates and fills this problem's operands, `ring_bytes` of cold ones in all. This may take a second if
+// the element type changes; a later OperandSet of the same arena costs nothing.
 void prepare_operands(const GemmProblem& problem, Arena& arena, double ring_bytes = cold_bytes);
 
-// The largest ring that is filled within `most_s`: all of cold_bytes where that is time enough or the arena
-// holds them already, less where it is not, but never so little that caches could hold a part of it.
+// The largest ring that can be filled within `most_s`, at most cold_bytes; all of them if the arena holds
+// them already. 0 bytes if even a ring that exceeds the caches takes longer.
 OperandRing affordable_ring(const GemmProblem& problem, const Arena& arena, double most_s);
 
 class KernelTimer {
@@ -33,7 +62,7 @@ class KernelTimer {
   KernelTimer(const GemmProblem& problem, Arena& arena, double ring_bytes = cold_bytes);
 
   using Turn = TurnTimer::Turn;
-  // About `turn_s` of this kernel, after a warm-up where data is hot.
+  // About `turn_s` of this kernel, after a warm-up if data is hot.
   Turn time(const GemmSmallCpuKernel& kernel, double turn_s);
 
  private:

@@ -1,4 +1,4 @@
-// Opening, reading back and appending.
+// Opens, reads and appends.
 #include "tune/line_log.hpp"
 
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 
 #include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
@@ -19,7 +18,7 @@ namespace tilewright {
 
 namespace fs = std::filesystem;
 
-// A log begins with what its run was asked for; any other file is somebody's and stays as it is.
+// A log begins with the description of its run.
 void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
   std::error_code none;
   if (const auto size = fs::file_size(path, none); none || size == 0) return;
@@ -32,12 +31,12 @@ void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
     throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' exists and {}", name, path, what));
   };
   if (!first.starts_with(opening) &&
-      !opening.starts_with(first))  // the latter: a run that ended in its first word
-    refuse(fmt::format("is no {}", rules.what));
+      !opening.starts_with(first))  // the latter: a run that was killed in its first word
+    refuse(fmt::format("is not a {}", rules.what));
   if (rules.kind.empty()) return;
   const auto head = parse_json_or_discard(first);
   if (head.is_object() && !head.contains(rules.kind))
-    refuse(fmt::format("is of another kind: its first line has no '{}'", rules.kind));
+    refuse(fmt::format("is a log of another kind: its first line has no '{}'", rules.kind));
 }
 
 LineLog::LineLog(const std::string& path, const LineLogRules& rules) : path_(path), rules_(rules) {
@@ -52,7 +51,7 @@ LineLog::LineLog(const std::string& path, const LineLogRules& rules) : path_(pat
   }
 }
 
-// And keeps it locked. A file system without locks cannot tell of another run, and the log goes on without.
+// Keeps the file locked, if the file system has locks.
 void LineLog::open() {
   constexpr int most_runs = 100;
   const fs::path wanted = path_;
@@ -63,7 +62,7 @@ void LineLog::open() {
     descriptor_ = file_->open_itself(O_RDWR | O_APPEND);
     if (lock_file(descriptor_, {})) return;
     if (!rules_.evades || number > most_runs)
-      fail(fmt::format("is being written by another run: name another with {}{}", rules_.dashes,
+      fail(fmt::format("is in use by another run: choose another file by {}{}", rules_.dashes,
                        rules_.argument));
     const std::string name =
         fmt::format("{}.{}{}", wanted.stem().string(), number, wanted.extension().string());
@@ -75,7 +74,7 @@ void LineLog::fail(const std::string& what) const {
   throw Error(ErrorCode::io, rules_.argument, fmt::format("{} = '{}' {}", rules_.argument, path_, what));
 }
 
-// Whoever forgot to resume finds the earlier measurements beside the new ones, and those of the time before.
+// Keeps the earlier measurements, in case the user forgot to resume.
 void LineLog::keep_aside() const {
   std::string aside = file_->path() + ".before";
   for (int number = 2; rules_.keep_all && fs::exists(aside) && fs::file_size(aside) > 0; ++number)
@@ -86,7 +85,7 @@ void LineLog::keep_aside() const {
   kept.commit();
 }
 
-// Cuts a line off that was being written when the run ended.
+// Cuts off a torn last line.
 void LineLog::drop_torn_line() const {
   std::ifstream file(path_, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -104,19 +103,19 @@ void LineLog::read() {
   for (std::string text; next_line(file, text);) {
     auto line = parse_json_or_discard(text);
     if (!line.is_object())
-      fail(fmt::format("is no {}: line {} cannot be read", rules_.what, kept_.size() + 1));
+      fail(fmt::format("is not a {}: line {} is invalid", rules_.what, kept_.size() + 1));
     kept_.push_back(std::move(line));
   }
 }
 
 void LineLog::refuse_other_run(const nlohmann::json& before, const nlohmann::json& now) const {
   if (!before.is_object())
-    fail(fmt::format("is no {}: its first line does not say what was asked for", rules_.what));
+    fail(fmt::format("is not a {}: its first line does not describe the run", rules_.what));
   for (const auto& item : now.items())
     if (const auto was = before.value(item.key(), nlohmann::json()); was != item.value())
       throw Error(ErrorCode::invalid_argument, rules_.dashes + "resume",
-                  fmt::format("{}resume: '{}' was begun with {} = {}, and now it is {}", rules_.dashes, path_,
-                              item.key(), was.dump(), item.value().dump()));
+                  fmt::format("{}resume: '{}' was started with {} = {}, but now it is {}", rules_.dashes,
+                              path_, item.key(), was.dump(), item.value().dump()));
 }
 
 void LineLog::write(const nlohmann::json& line) {

@@ -1,6 +1,5 @@
-// One problem that is tuned, whatever is computed: a product with the family of kernels that serves it, a
-// conversion of layouts, a factorization. An operation says what its problem is called, which configs it has
-// and how they are made, checked and timed. Searching, deciding and keeping are the session's (session.hpp).
+// One problem to tune: a product with its family of kernels, a conversion of layouts, or a factorization. An
+// operation names its problem and opens the pool of its configs. session.hpp searches, decides and keeps.
 #pragma once
 
 #include <memory>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/space_values.hpp"
+#include "kernel/space.hpp"
 #include "measure/operands.hpp"
 #include "tilewright/problem.hpp"
 #include "tune/checked_pool.hpp"

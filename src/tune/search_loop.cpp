@@ -1,15 +1,12 @@
-// The loop: strategy, halving, contest. Every turn and every verdict of the gate is in the log before the
-// next begins.
+// Strategy, halving, contest. Each turn and each verdict of the gate is logged before the next begins.
 #include "tune/search_loop.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <random>
 
-#include "measure/ceilings.hpp"
 #include "measure/contest.hpp"
 #include "tune/strategy/strategy.hpp"
 
@@ -21,13 +18,13 @@ constexpr std::size_t sentinel_interval = 16;
 constexpr std::size_t most_halved = 128;
 constexpr std::size_t most_wrongs_kept = 64;
 constexpr int wanted_rounds = 12;  // of the contest, more where the budget allows
-// Of the budget, where the objective asks for energy: when screening ends, and when weighing does.
+// With energy: fractions of the budget at the end of screening and of weighing.
 constexpr double weighed_screening_share = 0.3, weighing_share = 0.5;
 constexpr std::size_t most_weighed = 24;
 
 struct Stopped {};
 
-// What the log says of where the turns that follow were measured.
+// The origin of later turns in the log.
 nlohmann::json origin_keys(const Origin& origin) {
   return {
       {"device", origin.device}, {"device_uuid", origin.device_uuid}, {"source_hash", origin.source_hash}};
@@ -69,7 +66,7 @@ class SearchLoop : public Evaluator {
     return std::move(outcome_);
   }
 
-  // Whatever the budget, one candidate is measured, or there would be nothing to report.
+  // At least one candidate is measured, whatever the budget.
   bool more() const override {
     return outcome_.measured + outcome_.wrong < outcome_.candidates &&
            (outcome_.measured == 0 || spent() < screening_share());
@@ -88,7 +85,7 @@ class SearchLoop : public Evaluator {
   bool is_peer(std::size_t i) const { return i >= pool_.size(); }
   std::string peer_of(std::size_t i) const { return is_peer(i) ? pool_.peer_name(i) : ""; }
 
-  // Changes from the default: short enough to log with every turn.
+  // Changes from the default, which are short enough to log with every turn.
   nlohmann::json changes(std::size_t i) const {
     const auto own = pool_.fields(i);
     if (is_peer(i)) return own;
@@ -98,7 +95,7 @@ class SearchLoop : public Evaluator {
     return config;
   }
 
-  // The gate's verdict: an earlier run's from the log, else its own, which goes into the log.
+  // The gate's verdict, from the log of an earlier run or else new and logged.
   bool right(std::size_t i) {
     SweepLog* log = options_.log;
     if (log == nullptr || logged_[i]) return pool_.is_right(i);
@@ -120,7 +117,7 @@ class SearchLoop : public Evaluator {
     return is_right;
   }
 
-  // From the log if an earlier run measured it, else from the machine and into the log.
+  // A turn, from the log of an earlier run or else measured and logged.
   Metrics turn(std::size_t i, const std::string& stage, double turn_s) {
     if (options_.stop && options_.stop()) throw Stopped{};
     const auto config = changes(i);
@@ -139,7 +136,7 @@ class SearchLoop : public Evaluator {
     return metrics;
   }
 
-  // One turn of the search, over the drift of the machine since it began: the default is the sentinel.
+  // One turn of the search, divided by the drift of the machine; the default is the sentinel.
   void look(std::size_t i, const std::string& stage, double turn_s) {
     if (i != 0 && sentinel_first_ > 0 && turns_++ % sentinel_interval == 0)
       drift_ = turn(0, "sentinel", turn_s).seconds / sentinel_first_;
@@ -149,7 +146,7 @@ class SearchLoop : public Evaluator {
     seen_[i].push_back(metrics);
   }
 
-  // The strategy looks for the fast ones, whatever the objective: energy takes turns of a second.
+  // The strategy minimises time, whatever the objective: turns with energy take a second.
   double measure(std::size_t i) override {
     if (!right(i)) return refuse(i);
     look(i, "screen", turn_s_);
@@ -176,10 +173,10 @@ class SearchLoop : public Evaluator {
       if (!seen_[i].empty()) alive_.push_back(i);
     if (alive_.empty())
       throw Error(ErrorCode::internal, "problem",
-                  fmt::format("no config of {} is right: {}", name_, outcome_.first_wrong));
+                  fmt::format("no config of {} passes the check: {}", name_, outcome_.first_wrong));
   }
 
-  // The middle of what was seen of a candidate.
+  // The centre of a candidate's turns.
   Metrics centre(std::size_t i) const {
     std::vector<double> seconds, joules;
     for (const Metrics& one : seen_[i]) {
@@ -204,7 +201,7 @@ class SearchLoop : public Evaluator {
     alive_ = std::move(best);
   }
 
-  // Rounds over ever fewer candidates, in longer turns: one turn each says too little about neighbours.
+  // Rounds over ever fewer candidates in longer turns: single turns cannot separate neighbours.
   void halve() {
     const TuneObjective time;
     if (pace_.halving_share > pace_.strategy_share) {
@@ -223,11 +220,10 @@ class SearchLoop : public Evaluator {
     keep_best(finalist_count, time);
   }
 
-  // Where the objective asks for energy: the fast ones are weighed, once each, the default first, by which
-  // values are normalised.
+  // With energy: measures each fast candidate's energy once, first the default, which normalises the values.
   void weigh() {
     const double turn_s = shortest_energy_s();
-    // As numbers that may be too large for an index: a meter without a shortest time has turns of none.
+    // May be too large for an index: a meter without a shortest time has turns of length 0.
     const double affordable = turn_s > 0 ? left_s(weighing_share) / turn_s : double(most_weighed);
     keep_best(std::size_t(std::clamp(affordable, double(least_finalists), double(most_weighed))),
               TuneObjective());
@@ -236,7 +232,7 @@ class SearchLoop : public Evaluator {
       std::erase(list, 0u);
       list.insert(list.begin(), 0);
     }
-    for (auto& looks : seen_) looks.clear();  // in short turns, at other clocks
+    for (auto& looks : seen_) looks.clear();  // of short turns, at other clocks
     for (const std::size_t i : list) {
       if (alive_.size() >= least_finalists && spent() >= weighing_share) break;
       seen_[i].push_back(turn(i, "weigh", turn_s));
@@ -246,7 +242,7 @@ class SearchLoop : public Evaluator {
     keep_best(finalist_count, options_.objective);
   }
 
-  // The incumbent, the default, and those that halving left; the incumbent leads.
+  // The incumbent, the default, and the survivors of halving.
   std::vector<std::size_t> finalists() {
     std::vector<std::size_t> list;
     const auto add = [&](std::size_t i) {
@@ -258,7 +254,7 @@ class SearchLoop : public Evaluator {
     return list;
   }
 
-  // The places of the peers that are right.
+  // The right peers.
   std::vector<std::size_t> peers() {
     std::vector<std::size_t> list;
     for (std::size_t i = pool_.size(); i < logged_.size(); ++i)
@@ -269,8 +265,7 @@ class SearchLoop : public Evaluator {
     return list;
   }
 
-  // Turns that let the wanted rounds fit what is left; where not even the fewest that decide would, the worst
-  // finalists stay away.
+  // The turn length for the wanted rounds in the remaining budget. Drops the worst finalists if none fits.
   double fit(std::vector<std::size_t>& list, std::size_t peer_count) const {
     const double left = left_s(1);
     const auto turns = [&] { return double(list.size() + peer_count + 1); };
@@ -279,7 +274,7 @@ class SearchLoop : public Evaluator {
     const auto turn_s = [&] {
       return std::clamp(left / wanted_rounds / turns() - beyond_turn_s_, shortest, longest);
     };
-    // One round more, because the first may be thrown away.
+    // One more round, because the first may be discarded.
     const auto too_many = [&] {
       return (least_paired_rounds + 1) * turns() * (turn_s() + beyond_turn_s_) > left;
     };
@@ -367,11 +362,11 @@ class SearchLoop : public Evaluator {
   nlohmann::json standard_;
   SearchOutcome outcome_;
   std::vector<std::vector<Metrics>> seen_;  // of each candidate, corrected for drift
-  std::vector<bool> logged_;                // its gate's verdict is in the log
+  std::vector<bool> logged_;                // the gate's verdict is in the log
   std::vector<std::size_t> alive_;
   std::mt19937_64 random_;
   double turn_s_ = 0;
-  double beyond_turn_s_ = 0;  // wall time that turns take beyond what they were asked for, of late
+  double beyond_turn_s_ = 0;  // wall time of recent turns beyond their nominal length
   Metrics anchor_;
   double sentinel_first_ = 0;
   double drift_ = 1;
@@ -389,10 +384,10 @@ void check_search(const SearchOptions& options, Location location, const std::st
   };
   const bool on_gpu = location == Location::device;
   if (options.meter == nullptr)
-    refuse(fmt::format(" needs an energy meter{}, and there is none", on_gpu ? " of the GPU" : ""));
+    refuse(fmt::format(" needs an energy meter{}, but there is none", on_gpu ? " of the GPU" : ""));
   const EnergyCoverage covers = options.meter->covers();
   if (covers.location != location || covers.uuid != uuid)
-    refuse(fmt::format(": the problem runs on the {}{}, and the meter covers {}",
+    refuse(fmt::format(": the problem runs on the {}{}, but the meter covers {}",
                        on_gpu ? "GPU " : to_string(location), uuid, covers.text()));
 }
 

@@ -2,7 +2,6 @@
 #include "tune/session.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
@@ -21,8 +20,7 @@ class OneThreadInChild {
     if (fork_gate::threads_were_lost()) omp_set_num_threads(1);
   }
   ~OneThreadInChild() { omp_set_num_threads(before_); }
-  OneThreadInChild(const OneThreadInChild&) = delete;
-  OneThreadInChild& operator=(const OneThreadInChild&) = delete;
+  OneThreadInChild& operator=(OneThreadInChild&&) = delete;
 
  private:
   int before_;
@@ -60,12 +58,13 @@ struct TuneSession::Impl {
       }
       double ring_bytes = cold_bytes;
       if (!pay_for_operands(i, ring_bytes)) continue;
-      if (left_s() <= 0 && (i > 0 || !options.at_least_one)) return end("the budget is spent");
+      if (left_s() <= 0 && (i > 0 || !options.at_least_one)) return end("the budget is used up");
       if (!tune_one(i, left_s() / double(operations.size() - i), ring_bytes)) {
         report.stopped = true;
         return end("interrupted");
       }
     }
+    if (report.left_out == 1) return end("1 problem was left out");
     return end(report.left_out > 0 ? fmt::format("{} problems were left out", report.left_out) : "");
   }
 
@@ -100,7 +99,7 @@ struct TuneSession::Impl {
     return true;
   }
 
-  // What is left pays for the operands of all problems that come, of each pool once.
+  // The remaining budget pays for the operands of all later problems, once per pool.
   double most_to_fill_s(std::size_t i) const {
     if (!options.budget_s) return std::numeric_limits<double>::infinity();
     std::set<std::string> pools;
@@ -114,12 +113,8 @@ struct TuneSession::Impl {
   bool tune_one(std::size_t i, double seconds, double ring_bytes) {
     Operation& operation = *operations[i];
     TuneOptions tuning;
+    static_cast<SearchSettings&>(tuning) = options;
     tuning.budget_s = seconds;
-    tuning.clock = options.clock;
-    tuning.strategy = options.strategy;
-    tuning.objective = options.objective;
-    tuning.seed = options.seed;
-    tuning.window_s = options.window_s;
     tuning.log = options.log.path.empty() ? nullptr : &log;
     tuning.ring_bytes = ring_bytes;
     tuning.incumbent = operation.known(options.objective);
@@ -128,7 +123,7 @@ struct TuneSession::Impl {
     const TuneResult result = tune(operation, tuning);
     if (!result.complete) return false;
     watcher.found(result);
-    // What a call would take for measured was not. Its turns are in the log.
+    // Not measured well enough for calls. Its turns are in the log.
     if (result.objective.needs_energy() && !result.decided) {
       ++report.left_out;
       watcher.undecided(result);
@@ -142,8 +137,7 @@ struct TuneSession::Impl {
     return true;
   }
 
-  // A result is in the log when it has been kept. Resumed, the same problem may have been tuned again since:
-  // of records the newer one stays.
+  // A result is in the log when it has been kept. Of records tuned again since, the newer stays.
   void keep(const std::vector<WisdomRecord>& records, const std::vector<WisdomRecord>& wrongs) {
     std::vector<bool> newer(records.size(), false);
     if (options.store != nullptr)

@@ -1,6 +1,5 @@
-// One tuning session, of the tool, of a program or of a call that missed, whatever is computed and wherever:
-// it shares its budget out among problems, searches each among the configs of its operation, keeps what is
-// found as soon as it is found, and goes on from a log. It prints nothing; a watcher is told.
+// A tuning session of the tool, a program or a call that missed: divides its budget among problems, searches
+// the configs of each, keeps results at once, resumes from a log, and reports to a watcher.
 #pragma once
 
 #include <memory>
@@ -22,18 +21,13 @@ struct SessionLog {
   std::string argument = "--sweep";               // as its user knows it
 };
 
-struct SessionOptions {
-  std::optional<double> budget_s;  // in all, filling memory included; else the usual one of each problem, and
-                                   // filling comes on top
-  BudgetClock clock;               // that it is counted by
-  bool at_least_one = false;       // is searched, however little of the budget is left for it
-  double fill_share = 0.4;         // of what is left of a budget, for filling memory with operands
-  TuneObjective objective;
-  std::string strategy = "exhaustive";
-  std::uint64_t seed = 1;
-  double window_s = 0;  // that turns with energy last at least
+struct SessionOptions : SearchSettings {
+  // In all, filling memory included; else each problem has its default, and filling comes on top.
+  std::optional<double> budget_s;
+  bool at_least_one = false;  // searches one problem, however small the budget
+  double fill_share = 0.4;    // of the remaining budget, for filling memory with operands
   SessionLog log;
-  WisdomStore* store = nullptr;  // keeps the winners; null: nobody
+  WisdomStore* store = nullptr;  // keeps the winners, if any
 };
 
 // Told of what happens, between two turns. Problems are named by their place in the session's list.
@@ -44,7 +38,7 @@ class TuneWatcher {
   virtual bool stop(std::size_t /*now*/, std::int64_t /*done*/, double /*spent_s*/) { return false; }
   // Filling memory with the operands of a problem takes `needed_s`, which is too much of what is left.
   virtual void left_out(std::size_t /*problem*/, double /*needed_s*/, double /*left_s*/) {}
-  // Fewer cold operands than usual are filled.
+  // Fewer cold operands than cold_bytes are filled.
   virtual void small_ring(std::size_t /*problem*/, double /*bytes*/) {}
   virtual void found(const TuneResult&) {}
   // Nothing is kept of a result, because energy was compared in too few rounds.
@@ -65,8 +59,7 @@ struct SessionReport {
 
 class TuneSession {
  public:
-  // Refuses what can be refused without any work: the strategy, the objective, the log. The watcher must
-  // outlive the session.
+  // Refuses a wrong strategy, objective or log at once. The watcher must outlive the session.
   TuneSession(SessionOptions options, Operations operations, TuneWatcher& watcher);
   ~TuneSession();
 

@@ -1,4 +1,4 @@
-// Keys of the lines, and what an earlier run's lines mean. The file itself is the line log's.
+// Writes the lines, and reads those of an earlier run.
 #include "tune/sweep_log.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +14,12 @@ std::string key(const std::string& problem, const std::string& stage, const std:
   return problem + '\n' + stage + '\n' + config;
 }
 
-// JSON has no infinity and writes null: a bound where nothing is promised, a time that was not one.
+// JSON writes infinity as null.
 double number_of(const nlohmann::json& value) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
-// The winner's record alone was written once, without its peers'.
+// Older logs have the winner's record alone, not a list.
 std::vector<WisdomRecord> records_in(const nlohmann::json& result) {
   std::vector<WisdomRecord> records;
   for (const nlohmann::json& line : result.is_array() ? result : nlohmann::json::array({result})) {
@@ -47,7 +47,7 @@ SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resu
   for (std::size_t i = 1; i < lines.size(); ++i) try {
       take_in(lines[i]);
     } catch (const std::exception& error) {
-      file_->fail(fmt::format("is no sweep: line {} cannot be read ({})", i + 1, json_fault(error)));
+      file_->fail(fmt::format("is not a sweep: line {} is invalid ({})", i + 1, json_fault(error)));
     }
 }
 

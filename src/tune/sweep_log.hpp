@@ -1,7 +1,5 @@
-// The log of a tuning run: one JSON line per measured turn of a candidate, per candidate that passed or
-// failed the gate, and per problem that is done, each flushed as it is written. A run that was killed at any
-// moment goes on from it: what was measured is taken from the log and not measured again. Replay reads it,
-// too.
+// The log of a tuning run: a JSON line per measured turn, verdict of the gate and finished problem, each
+// flushed as it is written. A killed run resumes from it without measuring again. Replay reads it.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +19,28 @@ namespace tilewright {
 
 class SweepLog {
  public:
-  SweepLog() = default;  // keeps nothing
-  // `run` says what was asked for (strategy, objective, device, source hash, ...). With `resume` an existing
-  // log is read back; one of another run is refused with Error(invalid_argument) naming the difference. A
-  // last line that was cut off is dropped. Without `resume` the log starts anew and the old one is kept as
-  // `path`.before (`keep_all`: .before.2 and so on where there is one already). One run at a time writes a
-  // log: Error(io) for the second.
-  // With `evades` and without `resume` the second one goes to a file of another name (line_log.hpp). Errors
-  // call the file `argument`.
+  SweepLog() = default;  // logs nothing
+  // `run` describes the run (strategy, objective, device, source hash, ...). `resume` reads an existing log,
+  // without a torn last line, and throws Error(invalid_argument) naming the difference if it is of another
+  // run. Without `resume` the log starts anew and the old one is kept as `path`.before (`keep_all`: also
+  // .before.2 and so on). A second run that writes the same log gets Error(io) or, with `evades` and without
+  // `resume`, a file of another name (line_log.hpp). Errors call the file `argument`.
   SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all = true,
            bool evades = false, const std::string& argument = "--sweep");
-  std::string path() const { return file_ ? file_->path() : ""; }  // of the file that is written
+  std::string path() const { return file_ ? file_->path() : ""; }  // of the written file
 
-  // The next turn of this candidate at this stage that an earlier run measured and nobody took yet.
+  // The next unused turn of this candidate and stage from an earlier run.
   std::optional<Metrics> take(const std::string& problem, const std::string& stage,
                               const std::string& config);
-  // Why an earlier run found the candidate wrong; "" when it did not.
+  // The reason why the candidate failed in an earlier run; "" if it did not.
   std::string failure(const std::string& problem, const std::string& config) const;
-  // How exact an earlier run's gate found it; empty when that did not pass it.
+  // Its accuracy if it passed in an earlier run.
   std::optional<Accuracy> passed(const std::string& problem, const std::string& config) const;
-  // The records of a problem that is done; none when it is not.
+  // The records of a finished problem.
   std::vector<WisdomRecord> result(const std::string& problem) const;
 
-  // Throws Error(io) when the line cannot be written. `origin` says of the lines that follow where and from
-  // which sources they were measured: device, device_uuid, source_hash. `peer` names whose turn or failure it
-  // is where it is none of ours, "cublas".
+  // Throws Error(io) if the line cannot be written. `origin` describes later lines: device, device_uuid,
+  // source_hash. `peer` names the peer ("cublas") whose turn or failure it is.
   void add_base(const std::string& problem, const nlohmann::json& base,
                 const nlohmann::json& origin = nlohmann::json::object());
   void add_turn(const std::string& problem, const std::string& stage, const nlohmann::json& config,

@@ -1,27 +1,35 @@
-// The public functions of tilewright/tune.hpp: sessions that keep what they find in a Context's wisdom. They
-// reach the Context through its public members only, because it lives in another library.
+// The functions of tilewright/tune.hpp. They use a Context's public members only: it is in another library.
 #include "tilewright/tune.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "core/objective.hpp"
 #include "core/product/faults.hpp"
 #include "core/refuse.hpp"
 #include "device/cpu.hpp"
-#include "tune/family/product.hpp"
+#include "tune/family/family.hpp"
 #include "tune/session.hpp"
 #include "tune/strategy/strategy.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
+
+template <>
+struct EnumNames<SearchStrategy> {
+  static constexpr std::array value{
+      std::pair{SearchStrategy::exhaustive, "exhaustive"}, std::pair{SearchStrategy::random, "random"},
+      std::pair{SearchStrategy::local, "local"}, std::pair{SearchStrategy::model, "model"}};
+};
+
 namespace {
 
-// Opened before the search, so that nobody waits for a result that cannot be kept.
+// Opened before the search: a result that cannot be kept fails at once.
 WisdomStore open_store(const std::string& path) {
   if (path.empty())
-    throw Error(ErrorCode::unsupported, "context", "the Context uses no wisdom, so nothing can be kept");
+    throw Error(ErrorCode::unsupported, "context", "the Context uses no wisdom, so results cannot be kept");
   if (is_lines_file(path))
     throw Error(
         ErrorCode::invalid_argument, "wisdom",
@@ -30,23 +38,24 @@ WisdomStore open_store(const std::string& path) {
 }
 
 Tuned tuned_of(const std::vector<WisdomRecord>& records, const std::string& wisdom, std::int64_t measured) {
-  const WisdomRecord& ours = records.front();
+  const WisdomRecord& winner = records.front();
   Tuned tuned;
-  tuned.problem = parse_problem(ours.problem);
-  tuned.family = ours.family;
-  tuned.config = ours.config.dump();
+  tuned.problem = parse_problem(winner.problem);
+  tuned.family = winner.family;
+  tuned.config = winner.config.dump();
   tuned.wisdom = wisdom;
-  tuned.seconds = ours.seconds, tuned.seconds_low = ours.seconds_low, tuned.seconds_high = ours.seconds_high;
-  tuned.joules = ours.energy_j.value_or(0);
+  tuned.seconds = winner.seconds, tuned.seconds_low = winner.seconds_low,
+  tuned.seconds_high = winner.seconds_high;
+  tuned.joules = winner.energy_j.value_or(0);
   if (records.size() > 1) tuned.peer = records[1].family, tuned.peer_seconds = records[1].seconds;
-  tuned.regret = paired_regret(ours).value_or(0);
-  tuned.tie = ours.extra.value("tie", false);
-  tuned.candidates = ours.candidates.value_or(0);
+  tuned.regret = paired_regret(winner).value_or(0);
+  tuned.tie = winner.extra.value("tie", false);
+  tuned.candidates = winner.candidates.value_or(0);
   tuned.measured = measured;
   return tuned;
 }
 
-// What the caller is told, and what stops it.
+// Reports progress and results to the caller.
 class CallersWatcher : public TuneWatcher {
  public:
   CallersWatcher(const TuneSearch& search, const std::vector<GemmProblem>& problems, std::string wisdom,
@@ -59,17 +68,17 @@ class CallersWatcher : public TuneWatcher {
   void left_out(std::size_t problem, double needed_s, double) override {
     throw Error(
         ErrorCode::invalid_argument, "budget_s",
-        fmt::format("budget_s = {:.3g} is too little for {}: filling memory with cold operands alone "
-                    "takes about {:.2g} s, so {:.2g} s are wanted",
+        fmt::format("budget_s = {:.3g} is too small for {}: filling memory with cold operands takes about "
+                    "{:.2g} s, so {:.2g} s are needed",
                     search_.budget_s, to_string(problems_[problem]), needed_s, needed_s / fill_share));
   }
   void found(const TuneResult& result) override { measured_ = result.measured; }
   void undecided(const TuneResult& result) override {
     throw Error(ErrorCode::invalid_argument, "budget_s",
-                fmt::format("budget_s = {:.3g} is too little to compare energy for {}, and nothing is kept",
+                fmt::format("budget_s = {:.3g} is too small to compare the energy of {}; nothing is kept",
                             search_.budget_s, result.subject));
   }
-  // Of this run or of the one that is resumed.
+  // Records of this run or of the resumed one.
   void kept(const std::vector<WisdomRecord>& records, const std::vector<bool>&) override {
     tuned_.push_back(tuned_of(records, wisdom_, std::exchange(measured_, 0)));
   }
@@ -84,9 +93,9 @@ class CallersWatcher : public TuneWatcher {
   std::int64_t measured_ = 0;
 };
 
-// Packed, and cold where nobody says where the operands are.
+// Packed, and cold by default.
 GemmProblem as_tuned(const GemmProblem& problem) {
-  GemmProblem asked = packed(problem);
+  GemmProblem asked = with_general_scalars(packed(problem));
   if (asked.residency == Residency::automatic) asked.residency = Residency::cold;
   return asked;
 }
@@ -97,7 +106,7 @@ std::vector<Tuned> search_and_keep(const std::vector<GemmProblem>& problems, con
     throw Error(ErrorCode::invalid_argument, "budget_s",
                 fmt::format("budget_s = {} must be positive", search.budget_s));
   if (search.resume && search.log.empty())
-    throw Error(ErrorCode::invalid_argument, "resume", "resume = true, but no log is named to go on from");
+    throw Error(ErrorCode::invalid_argument, "resume", "resume = true needs a log to continue");
   WisdomStore store = open_store(wisdom);
   const Wisdom known(wisdom_in_use(wisdom, Environment::read()), cpu_info().device);
   SessionOptions options;
@@ -144,8 +153,9 @@ std::vector<Tuned> tune(Context& context, const std::vector<GemmProblem>& proble
 Tuned tune(Context& context, const GemmProblem& problem, const TuneSearch& search) {
   const auto tuned = tune(context, std::vector{problem}, search);
   if (tuned.empty())
-    throw Error(ErrorCode::unsupported, "progress",
-                fmt::format("progress ended the search of {} before anything was found", to_string(problem)));
+    throw Error(
+        ErrorCode::unsupported, "progress",
+        fmt::format("progress ended the search for {} before a config was found", to_string(problem)));
   return tuned.front();
 }
 

@@ -1,7 +1,7 @@
-// From an operation's pool to a result, and from a result to records.
+// The search of an operation's pool, and the records of its result.
 #include "tune/tuner.hpp"
 
-#include "measure/ceilings.hpp"
+#include "core/date.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -19,7 +19,7 @@ WisdomRecord new_record(const TuneResult& result, const Origin& origin, const nl
   return record;
 }
 
-// What the contest saw of one contestant.
+// Adds the measurements of one contestant.
 void add_seen(WisdomRecord& record, const TuneResult& result, const Estimate& seconds,
               const std::optional<Estimate>& joules, const Accuracy& accuracy) {
   record.seconds = seconds.centre, record.samples = seconds.samples;
@@ -48,7 +48,7 @@ WisdomRecord peer_record(const TuneResult& result, const PeerOutcome& peer) {
   Origin origin = result.origin;
   origin.family = peer.name;
   origin.source_hash = current_source_hash(peer.name);
-  origin.compiler.clear();  // whoever compiled it is not known
+  origin.compiler.clear();  // unknown
   WisdomRecord record = new_record(result, origin, peer.config);
   add_seen(record, result, peer.seconds, peer.joules, peer.accuracy);
   record.extra["impl"] = peer.name, record.extra["impl_version"] = peer.config.value("version", "");

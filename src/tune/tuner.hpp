@@ -1,9 +1,7 @@
-// Tuning of one problem, whatever is computed: the search of search_loop.hpp over the configs of an
-// operation, and the records of wisdom that its result stands for. Which problems, for how long and where
-// records are kept is a session's (session.hpp).
+// Tuning of one problem: the search of search_loop.hpp over the configs of an operation, and the records of
+// its result. session.hpp tunes several problems and keeps the records.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/json.hpp"
@@ -14,30 +12,27 @@
 namespace tilewright {
 
 struct TuneOptions : SearchOptions {
-  std::optional<nlohmann::json> incumbent;  // known as best before: it stays unless it is clearly beaten
-  // Of the operands on the host that cold data are taken from in turn. Filling them counts against the budget
-  // unless the operation's fill() did it beforehand.
+  std::optional<nlohmann::json> incumbent;  // the best config known before: stays unless clearly beaten
+  // Bytes of cold operands on the host. Filling counts against the budget unless fill() came before.
   double ring_bytes = cold_bytes;
 };
 
 struct TuneResult : SearchOutcome {
   Origin origin;
   nlohmann::json config, default_config;               // by field names
-  std::vector<Removed> removed;                        // what the constraints cut off the space
+  std::vector<Removed> removed;                        // the cuts of each constraint
   nlohmann::json findings = nlohmann::json::object();  // further keys of the record
 };
 
-// Throws what the operation throws, and Error(unsupported) when the objective needs energy and there is no
-// meter.
+// Throws as the operation does, and Error(unsupported) if the objective needs energy without a meter.
 TuneResult tune(Operation& operation, const TuneOptions& options);
 
-// The records that the result stands for, the winner's first and then each peer's, of a family of its own;
-// and those of the configs that failed the gate, which are kept so that people see them and no lookup takes
-// them.
+// The records of the result, the winner's first, then each peer's, of a family of its own; and records of the
+// configs that failed the gate, which people see and lookups ignore.
 std::vector<WisdomRecord> records_of(const TuneResult& result);
 std::vector<WisdomRecord> wrong_records(const TuneResult& result);
 
-// By what share the default cost more than the winner in paired rounds; empty where its record does not say.
+// The default's excess cost in paired rounds, relative; empty if the record has none.
 std::optional<double> paired_regret(const WisdomRecord& record);
 
 }  // namespace tilewright

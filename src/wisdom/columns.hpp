@@ -1,8 +1,11 @@
-// How what wisdom keeps lies in a JSON line and in a row of the database: one field list per struct gives the
-// keys of the line, the columns of the table, and both ways to and from them. Such a struct has a member
-// `extra`, which holds the keys of a line that no field has. What the fields mean is the structs' own.
+// JSON lines and database rows of structs: one field list per struct gives the keys of the line, the columns
+// of the table, and both conversions. A member `extra` holds the keys of a line that are no field.
 #pragma once
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -13,7 +16,7 @@
 
 namespace tilewright {
 
-// Of a field in a JSON line: always there and refused without, always written, or written where it is known.
+// Presence of a field in a JSON line: required, always written, or written only if it is known.
 enum class Presence : std::uint8_t { required, always, if_known };
 
 template <class S, class M>
@@ -52,7 +55,7 @@ Json json_of(const V& value) {
     return value;
 }
 
-// What `json` says replaces the value; null says nothing.
+// Replaces the value, unless `json` is null.
 template <class V>
 void read(const Json& json, const char* name, V& value) {
   if constexpr (is_optional<V>) {
@@ -62,7 +65,7 @@ void read(const Json& json, const char* name, V& value) {
     value = known;
   } else if constexpr (std::is_same_v<V, Json>) {
     if (!json.is_object())
-      throw Error(ErrorCode::invalid_argument, name, fmt::format("'{}' is no object", name));
+      throw Error(ErrorCode::invalid_argument, name, fmt::format("'{}' is not an object", name));
     value = json;
   } else if (!json.is_null()) {
     value_from_json(json, name, value);
@@ -79,7 +82,6 @@ const char* sql_type() {
                                              : "TEXT NOT NULL";
 }
 
-// Text of JSON is nobody's after the call, so SQLite keeps it.
 inline void bind(sqlite::Statement& statement, int index, const Json& value) {
   statement.bind_copy(index, value.is_object() ? value.dump() : "{}");
 }
@@ -104,7 +106,7 @@ void read(const sqlite::Statement& row, int column, V& value) {
   else if constexpr (std::is_same_v<V, std::int64_t>)
     value = row.integer(column);
   else if constexpr (std::is_same_v<V, Json>) {
-    // What cannot be read is kept as nothing, though no lookup can use it.
+    // Unreadable JSON is kept as an empty object.
     value = parse_json_or_discard(row.text(column));
     if (!value.is_object()) value = Json::object();
   } else {
@@ -123,28 +125,39 @@ bool is_measured(V value) {
   return value >= 0 && double(value) <= std::numeric_limits<double>::max();
 }
 
-// Of what is counted or measured: neither below zero nor infinite. Throws Error naming the key.
+// Throws Error naming the key if the number is negative or infinite.
 template <class V>
 void require_measured(const char* name, const V& value) {
   if constexpr (is_optional<V>) {
     if (value) require_measured(name, *value);
   } else if (!is_measured(value)) {
     throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} = {} cannot have been measured", name, value));
+                fmt::format("{} = {} is not a valid measurement", name, value));
   }
 }
 
-// ISO 8601, a day or UTC to the second, or nothing. Throws Error naming the key.
+// The same for all numbers of a struct, with exceptions.
+template <class S>
+void require_measured_fields(const S& value, std::initializer_list<std::string_view> unless = {}) {
+  for_each_field<S>([&](const auto& f) {
+    using V = std::remove_cvref_t<decltype(value.*(f.member))>;
+    if constexpr (std::is_arithmetic_v<V> || is_number<V>)
+      if (std::find(unless.begin(), unless.end(), f.name) == unless.end())
+        require_measured(f.name, value.*(f.member));
+  });
+}
+
+// Throws Error naming the key unless it is an ISO 8601 day, a UTC time to the second, or "".
 inline void require_date(const char* name, const std::string& value) {
   std::string form = value;
   for (char& c : form)
     if (c >= '0' && c <= '9') c = 'd';
   if (!form.empty() && form != "dddd-dd-dd" && form != "dddd-dd-ddTdd:dd:ddZ")
     throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} = '{}' is no date such as 2016-11-21T10:00:00Z", name, value));
+                fmt::format("{} = '{}' is not a date such as 2016-11-21T10:00:00Z", name, value));
 }
 
-// The fields, and the keys that none of them has.
+// All columns: the fields, then `extra`.
 template <class S, class F>
 void for_each(F&& f) {
   for_each_field<S>(f);
@@ -153,30 +166,30 @@ void for_each(F&& f) {
 
 }  // namespace columns
 
-// "a, b, c", "a TEXT NOT NULL, b REAL", and "?, ?, ?" for as many.
+// Lists of all columns: "a, b, c", "a TEXT NOT NULL, b REAL" and "?, ?".
 template <class S>
 std::string column_names() {
-  std::string text;
-  columns::for_each<S>([&](const auto& f) { text += (text.empty() ? "" : ", ") + std::string(f.name); });
-  return text;
+  std::vector<std::string> texts;
+  columns::for_each<S>([&](const auto& f) { texts.emplace_back(f.name); });
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 template <class S>
 std::string column_definitions() {
-  std::string text;
+  std::vector<std::string> texts;
   columns::for_each<S>([&](const auto& f) {
     using V = std::remove_cvref_t<decltype(std::declval<S>().*(f.member))>;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", f.name, columns::sql_type<V>());
+    texts.push_back(fmt::format("{} {}", f.name, columns::sql_type<V>()));
   });
-  return text;
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 template <class S>
 std::string column_places() {
-  std::string text;
-  columns::for_each<S>([&](const auto&) { text += text.empty() ? "?" : ", ?"; });
+  std::string text = "?";
+  for_each_field<S>([&](const auto&) { text += ", ?"; });  // and one for the other keys
   return text;
 }
 
-// Binds them from the first place on; the next free place. The struct must live until the statement is reset.
+// Binds all columns from place 1 on and returns the next place. The struct must live until the reset.
 template <class S>
 int bind_columns(sqlite::Statement& statement, const S& value) {
   int index = 1;
@@ -184,8 +197,7 @@ int bind_columns(sqlite::Statement& statement, const S& value) {
   return index;
 }
 
-// Rows of a table as structs. Columns are found by name, so that one reader serves tables of older versions,
-// which lack some.
+// Reads rows as structs. Columns are found by name, because tables of older versions lack some.
 template <class S>
 class RowReader {
  public:
@@ -216,7 +228,7 @@ nlohmann::json line_of(const S& value) {
   return object;
 }
 
-// Moves the keys of a line that are fields to their members. Throws Error naming the key that is wrong.
+// Moves the keys that are fields to their members. Throws Error naming the wrong key.
 template <class S>
 void take_fields(nlohmann::json& object, S& value) {
   for_each_field<S>([&](const auto& f) {
@@ -227,7 +239,7 @@ void take_fields(nlohmann::json& object, S& value) {
   });
 }
 
-// A whole line, whose required keys must be there. Throws Error naming the key that is wrong.
+// The struct of a line. Throws Error naming the wrong or missing key.
 template <class S>
 S from_line(nlohmann::json object) {
   for_each_field<S>([&](const auto& f) {
@@ -237,7 +249,7 @@ S from_line(nlohmann::json object) {
     if (f.presence == Presence::required &&
         (it == object.end() || !(is_object ? it->is_object() : it->is_string())))
       throw Error(ErrorCode::invalid_argument, f.name,
-                  fmt::format("'{}' is missing or no {}", f.name, is_object ? "object" : "text"));
+                  fmt::format("'{}' is missing or is not {}", f.name, is_object ? "an object" : "a text"));
   });
   S value;
   take_fields(object, value);

@@ -2,11 +2,13 @@
 #include "wisdom/families.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <utility>
 
 #include "core/build_info.hpp"
 #include "core/host/fork_gate.hpp"
-#include "core/lu_problem.hpp"
+#include "core/problem.hpp"
 #include "kernel/gemm_large/config.hpp"
 #include "kernel/gemm_small/config.hpp"
 #include "kernel/gemm_small_cpu/config.hpp"
@@ -16,49 +18,26 @@ namespace {
 
 constexpr const char* gpu = "gpu";
 
-struct Family {
-  std::string operation;
-  std::string source_hash;
-  nlohmann::json (*complete)(const nlohmann::json& config);
-  std::string (*architecture)(const nlohmann::json& config);  // null: all configs are for GPUs
-};
-
-// Beyond these no kernel could be made, whatever the device: no number is negative whose usual value is not,
-// and none is larger than any tile, stage or distance in bytes that code is generated for.
-template <class Config>
-nlohmann::json complete_fields(const nlohmann::json& config) {
-  constexpr std::int64_t largest = 1 << 16;
-  const nlohmann::json usual = to_json(Config());
-  nlohmann::json complete = to_json(from_json<Config>(config));
-  for (const auto& [name, value] : complete.items()) {
-    if (!value.is_number_integer()) continue;
-    const std::int64_t least = std::min<std::int64_t>(0, usual.at(name).template get<std::int64_t>());
-    if (const auto number = value.template get<std::int64_t>(); number < least || number > largest)
-      throw Error(ErrorCode::invalid_argument, name,
-                  fmt::format("{} = {} is outside {} to {}", name, number, least, largest));
-  }
-  return complete;
-}
 std::string isa_of(const nlohmann::json& config) {
   return to_string(from_json<GemmSmallCpuConfig>(config).isa);
 }
 
-// Who factors is decided for a machine as it is, whatever its parts.
+// The choice of a factorization depends on the whole machine.
 std::string of_no_architecture(const nlohmann::json&) { return ""; }
 
-// A vendor's kernels are known by the library's version alone.
+// A vendor's config is the version of the library.
 nlohmann::json check_version(const nlohmann::json& config) {
   if (const auto it = config.find("version"); config.size() != 1 || it == config.end() || !it->is_string())
     throw Error(
         ErrorCode::invalid_argument, "config",
-        fmt::format("config = {} holds more or less than the vendor library's version", config.dump()));
+        fmt::format("config = {} must contain the version of the vendor library only", config.dump()));
   return config;
 }
 
-const std::map<std::string, Family>& families() {
-  static constinit Once<const std::map<std::string, Family>> once;
+const std::map<std::string, WisdomFamily>& families() {
+  static constinit Once<const std::map<std::string, WisdomFamily>> once;
   return once.get([] {
-    return std::map<std::string, Family>{
+    return std::map<std::string, WisdomFamily>{
         {"gemm_small_cpu", {"gemm", gemm_small_cpu_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
         {"gemm_small", {"gemm", gemm_small_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
         {"gemm", {"gemm", gemm_large_source_hash, complete_fields<GemmLargeConfig>, nullptr}},
@@ -67,16 +46,25 @@ const std::map<std::string, Family>& families() {
   });
 }
 
-const Family* family_named(const std::string& name) {
+struct AddedFamily {
+  std::string name;
+  WisdomFamily family;
+  const AddedFamily* next;
+};
+constinit std::atomic<const AddedFamily*> added_families{nullptr};
+
+const WisdomFamily* family_named(const std::string& name) {
   const auto it = families().find(name);
-  return it == families().end() ? nullptr : &it->second;
+  if (it != families().end()) return &it->second;
+  for (const AddedFamily* one = added_families.load(); one != nullptr; one = one->next)
+    if (one->name == name) return &one->family;
+  return nullptr;
 }
 
-// Hashes that changed though the code of what was recorded did not, so that records stay valid: the kernels
-// moved into a folder for each family, and hashes leave comments out since; those of the CPU and the small
-// ones of GPUs learned to sum products into one C, which changes nothing where each has its own, and those of
-// the CPU to do more with AVX2, of which nothing was recorded; and the kernel that adds up the parts of a
-// long sum has its arguments in another order.
+// Hashes that changed though the recorded code did not, so that records stay valid: kernels moved into a
+// folder per family, and hashes leave out comments; kernels of the CPU and small ones of GPUs learned to sum
+// products into one C, and those of the CPU more of AVX2, of which nothing was recorded; the kernel that adds
+// up the parts of a long sum takes its arguments in another order.
 struct RenamedHash {
   std::string_view family, before, now;
 };
@@ -90,17 +78,23 @@ constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "3c6df4eac6cab0cf",
 
 }  // namespace
 
+void add_family(std::string name, WisdomFamily family) {
+  auto* const one = new AddedFamily{std::move(name), std::move(family), added_families.load()};
+  while (!added_families.compare_exchange_weak(one->next, one)) {
+  }
+}
+
 bool is_known_family(const std::string& family) { return family_named(family) != nullptr; }
 
 std::string operation_of(const std::string& family) {
-  const Family* known = family_named(family);
+  const WisdomFamily* known = family_named(family);
   return known == nullptr ? "" : known->operation;
 }
 
 bool is_keyed(const std::string& family) { return operation_of(family) == "gemm"; }
 
 std::string current_source_hash(const std::string& family) {
-  const Family* known = family_named(family);
+  const WisdomFamily* known = family_named(family);
   return known == nullptr ? "" : known->source_hash;
 }
 
@@ -116,11 +110,11 @@ std::string renamed_source_hash(const std::string& family, const std::string& ha
 }
 
 void check_config(const std::string& family, const nlohmann::json& config) {
-  if (const Family* known = family_named(family)) (void)known->complete(config);
+  if (const WisdomFamily* known = family_named(family)) (void)known->complete(config);
 }
 
 nlohmann::json complete_config(const std::string& family, const nlohmann::json& config) {
-  const Family* known = family_named(family);
+  const WisdomFamily* known = family_named(family);
   if (known == nullptr) return config;
   try {
     return known->complete(config);
@@ -130,14 +124,14 @@ nlohmann::json complete_config(const std::string& family, const nlohmann::json& 
 }
 
 std::string architecture_of(const std::string& family, const nlohmann::json& config) {
-  if (const Family* known = family_named(family))
+  if (const WisdomFamily* known = family_named(family))
     return known->architecture == nullptr ? gpu : known->architecture(config);
   const auto it = config.find("architecture");  // of a family that others added, which may say anything
   return it != config.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 std::string architecture_of_all(const std::string& family) {
-  const Family* known = family_named(family);
+  const WisdomFamily* known = family_named(family);
   return known != nullptr && known->architecture == nullptr ? gpu : "";
 }
 

@@ -1,49 +1,73 @@
-// What wisdom has to know of the kernel families that this build has: whose source hash is current, which
-// configs are well-formed, and for which architecture a config's code is made. A family is added here and
-// nowhere else in wisdom; records of families this build lacks are kept, but never looked up.
+// The kernel families of this build as wisdom knows them: their source hashes, well-formed configs and
+// architectures. Records of other families are kept, but never looked up.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
-#include "core/json.hpp"
+#include "core/fields.hpp"
 
 namespace tilewright {
 
+struct WisdomFamily {
+  std::string operation;  // what its kernels compute, as records' problems begin
+  std::string source_hash;
+  // Returns the config with all its fields; throws Error naming the one that is wrong.
+  nlohmann::json (*complete)(const nlohmann::json& config);
+  std::string (*architecture)(const nlohmann::json& config);  // null: all configs are for GPUs
+};
+
+// Adds a family of a program to those of this build, for the life of the process. Its name must be new.
+void add_family(std::string name, WisdomFamily family);
+
+// Refuses numbers that no kernel has on any device: negative ones, unless the default is negative, and
+// numbers beyond any tile, stage or distance in bytes.
+template <class Config>
+nlohmann::json complete_fields(const nlohmann::json& config) {
+  constexpr std::int64_t largest = 1 << 16;
+  const nlohmann::json usual = to_json(Config());
+  nlohmann::json complete = to_json(from_json<Config>(config));
+  for (const auto& [name, value] : complete.items()) {
+    if (!value.is_number_integer()) continue;
+    const std::int64_t least = std::min<std::int64_t>(0, usual.at(name).template get<std::int64_t>());
+    if (const auto number = value.template get<std::int64_t>(); number < least || number > largest)
+      throw Error(ErrorCode::invalid_argument, name,
+                  fmt::format("{} = {} is not between {} and {}", name, number, least, largest));
+  }
+  return complete;
+}
+
 bool is_known_family(const std::string& family);
 
-// What its kernels compute, as records' problems begin; "" for a family this build lacks.
+// The operation of its kernels, as problems begin; "" for an unknown family.
 std::string operation_of(const std::string& family);
 
-// Whether lookups search its records by the keys of products (key.hpp), and do not read them all.
+// True if lookups search its records by the keys of products (key.hpp).
 bool is_keyed(const std::string& family);
 
-// The hash of the sources that make the family's kernels; "" for a family this build lacks.
+// The hash of the sources of its kernels; "" for an unknown family.
 std::string current_source_hash(const std::string& family);
 
-// Whether a family of this build has it.
+// True if a family of this build has the hash.
 bool is_current_source_hash(const std::string& hash);
 
-// The hash as it would be taken today of sources whose code is the same, where how it is taken has changed.
+// Today's hash of the same code if the method of hashing has changed since; else the hash itself.
 std::string renamed_source_hash(const std::string& family, const std::string& hash);
 
-// Throws Error naming the field that the family's config does not have, that has the wrong type, or whose
-// value no config could have.
+// Throws Error naming a field that is unknown, has the wrong type, or has an impossible value.
 void check_config(const std::string& family, const nlohmann::json& config);
 
-// The config with the fields that its family got since it was written, as kernels were before; as it is where
-// it is no config of this build.
+// The config with defaults for fields that are newer than it; unchanged if it is not a config of this build.
 nlohmann::json complete_config(const std::string& family, const nlohmann::json& config);
 
-// What a config's code runs on besides the device it was measured on: the instruction set on CPUs, "gpu" on
-// GPUs, whose configs are checked against the space of the device at hand. Devices of one architecture are a
-// family of devices: what was learned on one is tried on another.
+// The architecture that a config runs on: the instruction set on CPUs, "gpu" on GPUs, where configs are
+// checked against the device's space. Lookups try configs of other devices of the same architecture.
 std::string architecture_of(const std::string& family, const nlohmann::json& config);
 
-// The architecture of all configs of the family, where a config does not say which; "" where each names its
-// own.
+// The architecture of all configs of the family; "" if each config names its own.
 std::string architecture_of_all(const std::string& family);
 
-// Bytes of the architecture's vectors: shapes with other tails run other code.
+// Bytes of a vector.
 std::int64_t vector_bytes(const std::string& architecture);
 
 }  // namespace tilewright

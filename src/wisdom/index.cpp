@@ -8,13 +8,12 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t leaf_size = 8;
-// Bounds are sums of differences of logarithms, distances sums of logarithms of ratios: rounded otherwise.
+// Bounds (differences of logarithms) and distances (logarithms of ratios) round differently.
 constexpr double bound_slack = 1e-9;
 
 double logarithm(std::int64_t size) { return std::log(double(std::max<std::int64_t>(1, size))); }
 
-// The middle of a part stays where it is and divides the rest: what lies before it is not larger along the
-// axis, what follows not smaller.
+// The middle element divides a part: before it are none larger along the axis, after it none smaller.
 void make_tree(KnownShape* first, std::size_t count, std::size_t axis) {
   if (count <= leaf_size) return;
   const std::size_t middle = count / 2, next = (axis + 1) % 3;
@@ -53,7 +52,7 @@ void ShapeIndex::build() {
 
 bool ShapeSearch::Part::operator<(const Part& other) const {
   if (score != other.score) return score > other.score;
-  if ((count == 0) != (other.count == 0)) return count == 0;  // a part may hold a record as near
+  if ((count == 0) != (other.count == 0)) return count == 0;  // a part may hold an equal record
   if (source != other.source) return source > other.source;
   return count == 0 && first->number < other.first->number;
 }
@@ -75,7 +74,7 @@ void ShapeSearch::add(const std::shared_ptr<ShapeIndex>& index, std::size_t sour
       GemmProblem same = one.problem;
       set_shape(same, size_);
       if (near_ ? !fills_alike(asked, same, query_.architecture) : !is_exact(asked, same)) continue;
-      same = one.problem, same.batch_count = asked.batch_count;  // no batch is nearer than the one asked for
+      same = one.problem, same.batch_count = asked.batch_count;  // the nearest batch
       const double penalty = trait_penalty(asked, same, query_.architecture) + away;
       Part all{0, source, &one.problem, away, penalty, one.shapes.data(), one.shapes.size(), 0, {}};
       for (std::size_t axis = 0; axis < 3; ++axis)
@@ -111,7 +110,7 @@ std::optional<ShapeSearch::Found> ShapeSearch::next() {
   while (!parts_.empty()) {
     const Part part = parts_.top();
     parts_.pop();
-    if (part.count == 0) return Found{part.first, part.source};
+    if (part.count == 0) return Found{part.first, part.source, part.score};
     if (part.count <= leaf_size) {
       for (std::size_t i = 0; i < part.count; ++i) add_record(part, part.first[i]);
       continue;

@@ -1,6 +1,5 @@
-// The records that may answer one question, in memory: a source makes an index of them when it is first
-// asked, and lookups search it for the nearest. It is not on disk; whoever made it throws it away when its
-// source changes.
+// Indexes in memory of the records that may answer a query, searched for the nearest. A source makes one on
+// the first query of a kind and drops it when the source changes.
 #pragma once
 
 #include <array>
@@ -19,19 +18,19 @@ namespace tilewright {
 
 struct WisdomRecord;
 
-// A record as searches see it; the other fields of its problem are those of its class.
+// A record in an index; its class has the other fields of its problem.
 struct KnownShape {
   std::array<std::int64_t, 3> size{};  // m, n, k
   std::int64_t batch_count = 0;
-  std::int64_t number = 0;                     // in its source: a higher one was written later
-  std::shared_ptr<const WisdomRecord> record;  // null until it was fetched
+  std::int64_t number = 0;                     // in its source, in the order of writing
+  std::shared_ptr<const WisdomRecord> record;  // null until it is fetched
 };
 
-// The records of one source that share kind_key and objective. The records of one class (a device, and all
-// that trait_penalty looks at but the batch) are a k-d tree over m, n and k.
+// The records of one source that share kind_key and objective. Those of one class (of equal device and equal
+// traits but the batch) are a k-d tree over m, n and k.
 class ShapeIndex {
  public:
-  static constexpr std::int64_t unknown_batch = -1;  // as that of whoever asks
+  static constexpr std::int64_t unknown_batch = -1;  // equals that of any query
 
   explicit ShapeIndex(std::string architecture) : architecture_(std::move(architecture)) {}
   void add(const std::string& device, const GemmProblem& problem, std::int64_t number);
@@ -50,13 +49,12 @@ class ShapeIndex {
   std::map<std::string, std::map<Traits, Class>> devices_;
 };
 
-// The four questions of a lookup, in the order in which they are asked: the same problem or a near shape,
-// from this device or from another.
+// The stages of a lookup in order: the same problem or a near shape, of this device or of another.
 enum class WisdomStage : std::uint8_t { exact, near_shape, exact_elsewhere, near_elsewhere };
 
-// Hands out the records of several indexes that answer a question, the nearest first (Hjaltason and Samet
-// 1999): a queue holds parts of trees by the least score that a record of theirs can have, and records by
-// their score. Of equal ones the first source's come first and, within it, what was written last.
+// Returns the records of several indexes for one stage, the nearest first (Hjaltason and Samet 1999): a queue
+// holds records by their score and parts of trees by the least score of their records. Ties go to the first
+// source, then to the latest record.
 class ShapeSearch {
  public:
   ShapeSearch(const WisdomQuery& query, WisdomStage stage);  // the query must outlive it
@@ -65,6 +63,7 @@ class ShapeSearch {
   struct Found {
     KnownShape* shape;  // lives as long as the search
     std::size_t source;
+    double score;  // the distance, and penalties
   };
   std::optional<Found> next();
   std::size_t seen_count() const { return seen_count_; }  // records whose scores were computed

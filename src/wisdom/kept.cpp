@@ -1,8 +1,7 @@
-// Models of machines read from and written to the user's database.
+// Reads and writes measurements of machines in the user's database.
 #include "wisdom/kept.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <type_traits>
 
 #include "wisdom/store.hpp"
@@ -13,7 +12,7 @@ namespace {
 
 constexpr const char *ceilings_model = "ceilings", *gpu_ceilings_model = "gpu_ceilings";
 
-// Of the fields that are GFLOP/s or GB/s.
+// Visits the fields in GFLOP/s or GB/s.
 template <class F>
 void for_each_rate(F&& visit) {
   for_each_field<Ceilings>([&](const auto& f) {

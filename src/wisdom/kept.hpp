@@ -1,6 +1,5 @@
-// What was measured of a machine as a whole, kept in the user's database as models: ceilings here, the costs
-// of conversions by gemm/kept. A struct of measured numbers is the coefficients of its model; its device and
-// date are the model's own. What is measured, and how, belongs to measure/ and tools/bench.
+// Measurements of a machine, kept in the user's database as models: ceilings here, the costs of conversions
+// in gemm/kept. A struct's numbers are its model's coefficients, its device and date the model's.
 #pragma once
 
 #include <optional>
@@ -14,16 +13,14 @@
 
 namespace tilewright {
 
-// The user's database: user_wisdom_path(), or the one in the data folder where that names JSON lines; ""
-// where there is no such folder, and then nothing is kept.
+// The user's database: user_wisdom_path(), or if that is JSON lines the data folder's; "": nothing is kept.
 std::string kept_path(const Environment& environment);
 
-// The models of that name and device, in the order in which they were kept. None where the file cannot be
-// used: measuring again repairs that.
+// The models of that name and device, in the order of writing. None if the file cannot be used.
 std::vector<FittedModel> kept_models(const std::string& path, const std::string& model,
                                      const std::string& device);
 
-// Takes the place of the model of the same identity. "" keeps nothing. Throws Error(io) naming the path.
+// Replaces the model of the same identity. An empty path keeps nothing. Throws Error(io) naming the path.
 void keep(const std::string& path, const FittedModel& model);
 
 template <class S>
@@ -39,7 +36,7 @@ FittedModel model_of(const char* name, const S& measured, const std::string& var
   return model;
 }
 
-// Nothing where another version wrote the model.
+// Nullopt for a model of another version.
 template <class S>
 std::optional<S> measured_of(const FittedModel& model) {
   nlohmann::json json = model.coefficients;
@@ -54,21 +51,20 @@ std::optional<S> measured_of(const FittedModel& model) {
   }
 }
 
-// The ceilings of this device and thread count; empty when there are none. What fewer threads reached, more
-// can: each speed is at least theirs, which machines at work while it was measured may hide.
+// The ceilings of this device and thread count. Each rate is at least that of fewer threads, which other load
+// may have hidden.
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
                                       std::int64_t threads);
 std::optional<GpuCeilings> load_gpu_ceilings(const std::string& path, const std::string& device);
 
-// Replace those of the same device and, of a CPU, thread count, as keep() does.
+// Replace those of the same device and, on a CPU, thread count.
 void save_ceilings(const std::string& path, const Ceilings& ceilings);
 void save_gpu_ceilings(const std::string& path, const GpuCeilings& ceilings);
 
 // Raises each rate to what fewer threads reached.
 void raise_to(Ceilings& ceilings, const Ceilings& fewer);
 
-// The rates that more threads can not have where the machine was theirs: well below those of fewer threads.
-// Returns a sentence that names them, or "".
+// A sentence that names the rates well below those of fewer threads, which other load explains; or "".
 std::string disturbance(const Ceilings& ceilings, const Ceilings& fewer);
 
 }  // namespace tilewright

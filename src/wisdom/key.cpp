@@ -10,15 +10,14 @@
 namespace tilewright {
 namespace {
 
-// Ranking penalties in the unit of shape_distance. A different tail changes the code more than a step in
-// size.
+// Ranking penalties in the unit of shape_distance. Another tail changes the code more than another size.
 constexpr double tail_penalty = 0.25;
 // l1 for l2, beta one for general, strided for pointer, another block.
 constexpr double relaxed_penalty = 0.4;
 constexpr double preference_penalty = 0.001;  // decides only between records that are otherwise equal
 constexpr double other_maker_penalty = 0.1;
 
-// The numbers below are kept in files: an enum that is renumbered needs another schema version.
+// Files hold these numbers: a renumbered enum needs another schema version.
 static_assert(int(Layout::single) == 0 && int(Layout::strided) == 1 && int(Layout::pointer) == 2 &&
               int(Layout::interleaved) == 3 && int(Layout::block_interleaved) == 4);
 static_assert(int(Scalar::zero) == 0 && int(Scalar::one) == 1 && int(Scalar::general) == 2);
@@ -31,19 +30,19 @@ double log_ratio(std::int64_t x, std::int64_t y) {
   return std::fabs(std::log(static_cast<double>(x) / static_cast<double>(y)));
 }
 
-// Whether columns lie apart, which no leading dimension (0) says of none.
+// True if there are gaps between columns.
 bool is_padded(const GemmProblem& p) { return p.lda > p.a_rows() || p.ldb > p.b_rows() || p.ldc > p.m; }
 constexpr int padded_bit = 32;
-constexpr std::int64_t some_padding = std::int64_t(1) << 30;  // of problems of which only that is known
+constexpr std::int64_t some_padding = std::int64_t(1) << 30;  // of problems with unknown padding
 
-// Few problems want other blocks than many, which are one class: the power of ten below, up to 100,000.
+// The power of ten below, up to 100,000: beyond it all counts are one class.
 std::int64_t count_class(std::int64_t count) {
   std::int64_t power = 1;
   while (power < 100000 && power <= count / 10) power *= 10;
   return power;
 }
 
-// Real numbers are their own conjugates: c is another spelling of t.
+// Replaces c by t for real types.
 GemmProblem spelled_once(GemmProblem p) {
   if (is_complex(p.dtype)) return p;
   for (Op* op : {&p.op_a, &p.op_b})
@@ -150,7 +149,7 @@ double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const 
   if (wanted.layout == Layout::block_interleaved && wanted.block != known.block) sum += relaxed_penalty;
   if (wanted.alpha != known.alpha) sum += preference_penalty;
   if (wanted.location == Location::device) {
-    // There gaps between columns are other code, and few problems want other blocks than many.
+    // On a device gaps between columns are other code, and the best block depends on the batch count.
     if (is_padded(wanted) != is_padded(known)) sum += relaxed_penalty;
     sum += preference_penalty * log_ratio(std::max<std::int64_t>(1, wanted.batch_count),
                                           std::max<std::int64_t>(1, known.batch_count));

@@ -1,8 +1,8 @@
-// The scan of a file of JSON lines, its groups, and the index of each kind.
-#include "wisdom/lines.hpp"
+// A file of JSON lines as a source of wisdom, read-only: the shipped files, and files from others. The first
+// lookup sorts lines by family, architecture, type and operations, a group is indexed on the first lookup of
+// its kind, and a line is parsed when its record is fetched.
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 #include <unordered_map>
@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "wisdom/families.hpp"
+#include "wisdom/source.hpp"
 
 namespace tilewright {
 namespace {
 
-// As string_view::find, which compares at each quote of the line, of which there are many.
+// As string_view::find, but faster: that one compares at each quote of the line.
 std::size_t find_text(std::string_view line, std::string_view wanted, std::size_t from = 0) {
   if (from > line.size()) return std::string_view::npos;
   const void* at = ::memmem(line.data() + from, line.size() - from, wanted.data(), wanted.size());
   return at == nullptr ? std::string_view::npos : std::size_t(static_cast<const char*>(at) - line.data());
 }
 
-// The value of `"key": "value"` where the line has the key once and its value no escapes; else nullopt, and
-// the line is parsed.
+// The value of `"key": "value"`; nullopt unless the line has the key once and its value has no escapes.
 std::optional<std::string_view> plain_text(std::string_view line, std::string_view quoted_key) {
   const std::size_t at = find_text(line, quoted_key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -38,12 +38,12 @@ std::optional<std::string_view> plain_text(std::string_view line, std::string_vi
   return value;
 }
 
-// The texts of a line written by tilewright that say what it is about.
+// The texts that select the group of a line.
 struct Texts {
   std::string_view family, architecture, problem;
 };
 
-// Nullopt for any other line, which has to be parsed.
+// Nullopt for lines that must be parsed.
 std::optional<Texts> texts_of(std::string_view line) {
   if (line.front() != '{' || line.back() != '}') return std::nullopt;
   const auto family = plain_text(line, "\"family\"");
@@ -54,7 +54,7 @@ std::optional<Texts> texts_of(std::string_view line) {
   return Texts{*family, *isa, *problem};
 }
 
-// What the indexes need of such a line; false where it has to be parsed for it.
+// Reads the key of a line without parsing it; false if it must be parsed.
 bool scan(std::string_view line, const Texts& texts, WisdomQuery& key) {
   const auto device = plain_text(line, "\"device\"");
   const auto objective = plain_text(line, "\"objective\"");
@@ -72,12 +72,11 @@ bool scan(std::string_view line, const Texts& texts, WisdomQuery& key) {
            std::move(subject.math),
            std::move(subject.operation)};
   } catch (const Error&) {
-    return false;  // parsing the line says what is wrong with it
+    return false;  // parsing the line reports the fault
   }
   return true;
 }
 
-// What lines have in common that may answer the same questions: family, architecture, type and operations.
 std::string group_of(std::string_view family, std::string_view architecture, std::string_view dtype,
                      std::string_view ops) {
   std::string group = fmt::format("{} {} {} {}", family, architecture, dtype, ops);
@@ -90,7 +89,7 @@ std::string group_of(const WisdomQuery& query) {
       architecture_of_all(query.family).empty() ? query.architecture : query.family;
   return group_of(query.family, architecture, to_string(query.problem.dtype), op_pair(query.problem));
 }
-// "" where the problem is not written as to_string() begins it: operation:dtype:ops:
+// "" unless the problem begins as to_string() writes it: operation:dtype:ops:
 std::string group_of(const Texts& texts) {
   const std::size_t first = texts.problem.find(':');
   if (first == std::string_view::npos) return "";
@@ -104,28 +103,65 @@ std::string group_of(const Texts& texts) {
   return group_of(texts.family, texts.architecture, dtype, ops);
 }
 
-}  // namespace
+class WisdomLines : public WisdomSource {
+ public:
+  explicit WisdomLines(std::string path) : path_(std::move(path)) {}
 
-struct WisdomLines::Impl {
-  explicit Impl(std::string file) : path(std::move(file)) {}
+  const std::string& path() const override { return path_; }
+  std::shared_ptr<ShapeIndex> shapes(const WisdomQuery& query) override {
+    sort();
+    if (const auto group = groups_.find(group_of(query)); group != groups_.end()) {
+      for (const std::int64_t number : group->second) index(number, lines_[std::size_t(number - 1)]);
+      groups_.erase(group);
+    }
+    const auto known = indexes_.find(key_of(query));
+    if (known == indexes_.end()) return nullptr;
+    if (!std::exchange(known->second.is_built, true)) known->second.shapes->build();
+    return known->second.shapes;
+  }
+  std::optional<WisdomRecord> fetch(std::int64_t number) override {
+    auto record = parse(number, lines_.at(std::size_t(number - 1)));
+    if (!record) malformed(number, "it is not a record");
+    return record;
+  }
+  void each(const std::function<void(const WisdomRecord&)>& visit) override {
+    each_line([&](std::int64_t number, std::string_view line) {
+      if (const auto record = parse(number, line)) visit(*record);
+    });
+  }
+  void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override {
+    each_line([&](std::int64_t number, std::string_view line) {
+      if (const auto named = plain_text(line, "\"family\""); named && *named != family) return;
+      if (const auto record = parse(number, line); record && record->family == family) visit(*record);
+    });
+  }
+  void each_model(const std::function<void(const FittedModel&)>& visit) override {
+    each_line([&](std::int64_t number, std::string_view line) {
+      if (find_text(line, "\"model\"") == std::string_view::npos) return;
+      if (const auto model = parse_with(model_of_line, number, line)) visit(*model);
+    });
+  }
 
+ private:
   [[noreturn]] void malformed(std::int64_t number, const char* what) const {
-    throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom {}:{} is malformed: {}", path, number, what));
+    throw Error(ErrorCode::io, "wisdom",
+                fmt::format("wisdom = '{}': line {} is invalid: {}", path_, number, what));
   }
 
   template <class Visit>
   void each_line(Visit&& visit) {
     load();
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      if (!lines[i].empty()) visit(std::int64_t(i) + 1, lines[i]);
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+      if (!lines_[i].empty()) visit(std::int64_t(i) + 1, lines_[i]);
   }
 
-  // What `record_of` makes of a line: a record or a model, with its place, or nothing.
+  // A record or a model with its place, or nothing.
   template <class Read>
-  auto parse_with(Read record_of, std::int64_t number, std::string_view line) const {
+  std::invoke_result_t<Read, nlohmann::json> parse_with(Read record_of, std::int64_t number,
+                                                        std::string_view line) const {
     try {
       auto known = record_of(parse_line(std::string(line)));
-      if (known) known->source = fmt::format("{}:{}", path, number);
+      if (known) known->source = fmt::format("{}:{}", path_, number);
       return known;
     } catch (const Error& error) {
       malformed(number, error.what());
@@ -136,63 +172,49 @@ struct WisdomLines::Impl {
   }
 
   void load() {
-    if (!lines.empty()) return;
-    std::ifstream stream(path, std::ios::binary | std::ios::ate);
+    if (!lines_.empty()) return;
+    std::ifstream stream(path_, std::ios::binary | std::ios::ate);
     const auto size = stream.tellg();
     if (size <= 0) return;
-    content.resize(std::size_t(size));
+    content_.resize(std::size_t(size));
     stream.seekg(0);
-    if (!stream.read(content.data(), size))
-      content.resize(std::size_t(std::max<std::streamsize>(0, stream.gcount())));
-    for (std::size_t begin = 0; begin < content.size();) {
-      const std::size_t end = std::min(content.find('\n', begin), content.size());
-      const std::string_view line = std::string_view(content).substr(begin, end - begin);
-      lines.push_back(line.substr(0, line.find_last_not_of(" \t\r") + 1));
+    if (!stream.read(content_.data(), size))
+      content_.resize(std::size_t(std::max<std::streamsize>(0, stream.gcount())));
+    for (std::size_t begin = 0; begin < content_.size();) {
+      const std::size_t end = std::min(content_.find('\n', begin), content_.size());
+      const std::string_view line = std::string_view(content_).substr(begin, end - begin);
+      lines_.push_back(line.substr(0, line.find_last_not_of(" \t\r") + 1));
       begin = end + 1;
     }
   }
 
-  // Sorts lines into groups. Throws for every call that meets a malformed line: a failed read is not taken
-  // for an empty file later.
+  // Sorts lines into groups. Every call throws if a line is malformed: a failed read is not an empty file.
   void sort() {
-    if (sorted) return;
-    groups.clear(), indexes.clear();
+    if (sorted_) return;
+    groups_.clear(), indexes_.clear();
     each_line([&](std::int64_t number, std::string_view line) {
       const auto texts = texts_of(line);
       const std::string group = texts ? group_of(*texts) : "";
       if (group.empty())
         index(number, line);
       else
-        groups[group].push_back(number);
+        groups_[group].push_back(number);
     });
-    sorted = true;
-  }
-
-  // Indexes the lines that may answer.
-  std::shared_ptr<ShapeIndex> shapes(const WisdomQuery& query) {
-    sort();
-    if (const auto group = groups.find(group_of(query)); group != groups.end()) {
-      for (const std::int64_t number : group->second) index(number, lines[std::size_t(number - 1)]);
-      groups.erase(group);
-    }
-    const auto known = indexes.find(key_of(query));
-    if (known == indexes.end()) return nullptr;
-    if (!std::exchange(known->second.is_built, true)) known->second.shapes->build();
-    return known->second.shapes;
+    sorted_ = true;
   }
 
   void index(std::int64_t number, std::string_view line) {
     const auto texts = texts_of(line);
     WisdomQuery known;
     if ((!texts || !scan(line, *texts, known)) && !parse_key(number, line, known)) return;
-    auto& of_kind = indexes[key_of(known)];
+    auto& of_kind = indexes_[key_of(known)];
     if (of_kind.shapes == nullptr) of_kind.shapes = std::make_shared<ShapeIndex>(known.architecture);
     of_kind.shapes->add(known.device, known.problem, number);
   }
 
   bool parse_key(std::int64_t number, std::string_view line, WisdomQuery& key) const {
     const auto record = parse(number, line);
-    // A model that import would refuse is refused here, too.
+    // Refuses the models that import refuses.
     if (!record && line.find("\"model\"") != std::string_view::npos)
       (void)parse_with(model_of_line, number, line);
     const auto query = record && record->passed() ? query_of(*record) : std::nullopt;
@@ -207,45 +229,17 @@ struct WisdomLines::Impl {
     bool is_built = false;  // of all its lines, which are in one group or in none
   };
 
-  std::string path;
-  std::string content;
-  std::vector<std::string_view> lines;  // of the content, the blank ones too
-  bool sorted = false;
-  std::unordered_map<std::string, std::vector<std::int64_t>> groups;  // numbers, not indexed yet
-  std::unordered_map<std::string, OfKind> indexes;
+  std::string path_, content_;
+  std::vector<std::string_view> lines_;  // of the content, blank ones included
+  bool sorted_ = false;
+  std::unordered_map<std::string, std::vector<std::int64_t>> groups_;  // numbers, not indexed yet
+  std::unordered_map<std::string, OfKind> indexes_;
 };
 
-WisdomLines::WisdomLines(std::string path) : impl_(std::make_unique<Impl>(std::move(path))) {}
-WisdomLines::~WisdomLines() = default;
+}  // namespace
 
-const std::string& WisdomLines::path() const { return impl_->path; }
-
-std::shared_ptr<ShapeIndex> WisdomLines::shapes(const WisdomQuery& query) { return impl_->shapes(query); }
-
-std::optional<WisdomRecord> WisdomLines::fetch(std::int64_t number) {
-  auto record = impl_->parse(number, impl_->lines.at(std::size_t(number - 1)));
-  if (!record) impl_->malformed(number, "it is no record");
-  return record;
-}
-
-void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {
-  impl_->each_line([&](std::int64_t number, std::string_view line) {
-    if (const auto record = impl_->parse(number, line)) visit(*record);
-  });
-}
-
-void WisdomLines::each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) {
-  impl_->each_line([&](std::int64_t number, std::string_view line) {
-    if (const auto named = plain_text(line, "\"family\""); named && *named != family) return;
-    if (const auto record = impl_->parse(number, line); record && record->family == family) visit(*record);
-  });
-}
-
-void WisdomLines::each_model(const std::function<void(const FittedModel&)>& visit) {
-  impl_->each_line([&](std::int64_t number, std::string_view line) {
-    if (find_text(line, "\"model\"") == std::string_view::npos) return;
-    if (const auto model = impl_->parse_with(model_of_line, number, line)) visit(*model);
-  });
+std::unique_ptr<WisdomSource> open_lines(const std::string& path) {
+  return std::make_unique<WisdomLines>(path);
 }
 
 }  // namespace tilewright

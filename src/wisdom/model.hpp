@@ -1,6 +1,5 @@
-// A fitted model as wisdom keeps it: named coefficients that were measured on one device with one driver and
-// library, how well they fit, and which of several serves a device. What the coefficients mean is known to
-// whoever asks for the model by name.
+// A fitted model in wisdom: named coefficients measured on one device with one driver and library, the
+// quality of the fit, and the choice among several models for a device.
 #pragma once
 
 #include "wisdom/columns.hpp"
@@ -11,20 +10,20 @@ struct FittedModel {
   std::string model;  // its name
   std::string operation = "gemm";
   std::string device;
-  std::string architecture;  // devices of one share models: "sm_90", an instruction set; "" where none do
+  std::string architecture;  // "sm_90", an instruction set: its devices share models; "": none
   std::string driver;
-  std::string library, library_version;  // that was measured, where it is not ours
-  std::string dtype;                     // "": of all types
-  std::string variant;                   // tells models of one name apart that are kept beside each other
+  std::string library, library_version;  // the measured library, if it is another one
+  std::string dtype;                     // "": all types
+  std::string variant;                   // distinguishes models of one name that are kept together
   nlohmann::json coefficients;           // by name
   std::optional<double> residual;        // root of the mean square of relative errors
   std::optional<double> r_squared;
   std::optional<double> spread;  // relative, of the samples it was fitted to
   std::int64_t samples = 0;
-  std::string source_hash;  // "" where it says nothing of kernels of ours
+  std::string source_hash;  // "" if it does not depend on kernels
   std::string time;         // ISO 8601, UTC
-  std::string command;      // that measured and fitted it
-  nlohmann::json extra;     // keys of the line that have no member here, kept as they came
+  std::string command;      // that fitted it
+  nlohmann::json extra;     // other keys of the line, unchanged
   std::string source;       // "file:line" or "file#model", for people
   bool dropped = false;     // from lookups, as of records
 };
@@ -45,37 +44,34 @@ struct FieldList<FittedModel> {
       column("command", &F::command, if_known));
 };
 
-// The model that a line with the key "model" stands for; nullopt for other lines. Throws Error naming the key
-// that is wrong.
+// The model of a line with the key "model"; nullopt for other lines. Throws Error naming the wrong key.
 std::optional<FittedModel> model_of_line(const nlohmann::json& line);
 
 nlohmann::json to_json(const FittedModel& model);
 
-// What two models must share for only one of them to be kept.
+// The store keeps one model of each identity.
 std::string identity_of(const FittedModel& model);
 
-// True when it was fitted to kernels that have changed since or that this build lacks.
+// True if it was fitted to kernels that have changed since or that this build lacks.
 bool is_stale(const FittedModel& model);
 
-// Whether x is to be kept of two models of the same identity: the one of current kernels, the one of more
-// samples, then the newer. A date in the future is none.
+// True if x is the better model of one identity: current kernels, then more samples, then the later date.
 bool is_better(const FittedModel& x, const FittedModel& y);
 
-// Whether what was fitted takes the place of a known model of the same identity: not that of a newer one,
-// unless that is stale.
+// True if a newly fitted model replaces a known one of equal identity: not a newer one unless that is stale.
 bool supersedes(const FittedModel& found, const FittedModel& known);
 
 struct ModelQuery {
   std::string model;
   std::string device, architecture;
   std::string operation = "gemm";
-  std::string driver, library, library_version;  // "" where any will do
+  std::string driver, library, library_version;  // "": any
   std::string dtype;                             // "" for a model of all types
 
   friend auto operator<=>(const ModelQuery&, const ModelQuery&) = default;
 };
 
-// How well a model serves, of which the greatest serves best; nullopt where it does not.
+// The quality of a model for a query: the greatest fit serves best. Nullopt if it does not serve.
 struct ModelFit {
   bool same_device = false, same_library = false, same_driver = false, of_dtype = false;
   std::string time;

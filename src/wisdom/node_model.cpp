@@ -1,8 +1,6 @@
-// A node put together from fitted models, with round figures where there are none, and the coefficients of
-// those models written and read. How they are fitted is calibrate's.
+// Makes a node from fitted models, or round figures without them; reads and writes their coefficients.
 #include "wisdom/node_model.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "wisdom/wisdom.hpp"
@@ -10,15 +8,23 @@
 namespace tilewright {
 namespace {
 
-// A number of a model: `least` is what it cannot be below.
+const nlohmann::json& required(const nlohmann::json& object, const std::string& name) {
+  if (const auto it = object.is_object() ? object.find(name) : object.end(); it != object.end()) return *it;
+  throw Error(ErrorCode::invalid_argument, name, fmt::format("coefficient '{}' is missing", name));
+}
+
+// A number of a model, of at least `least`.
 double number(const nlohmann::json& object, const std::string& name, double least = 0) {
-  const auto it = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || it == object.end())
-    throw Error(ErrorCode::invalid_argument, name, fmt::format("coefficient '{}' is missing", name));
-  if (!it->is_number() || !std::isfinite(it->get<double>()) || it->get<double>() < least)
-    throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("coefficient '{}' = {} is no number of at least {}", name, it->dump(), least));
-  return it->get<double>();
+  const nlohmann::json& value = required(object, name);
+  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < least)
+    throw Error(
+        ErrorCode::invalid_argument, name,
+        fmt::format("coefficient '{}' = {} is not a number of at least {}", name, value.dump(), least));
+  return value.get<double>();
+}
+// A factor of at least 1 that older models lack.
+double number_or(const nlohmann::json& object, const std::string& name, double otherwise) {
+  return object.contains(name) ? number(object, name, 1) : otherwise;
 }
 
 // A struct of numbers alone, all of which must be there.
@@ -29,29 +35,30 @@ S numbers(const nlohmann::json& object) {
   return result;
 }
 
-TransferTime transfer(const nlohmann::json& object, const std::string& name) {
-  const auto it = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || it == object.end())
-    throw Error(ErrorCode::invalid_argument, name, fmt::format("coefficient '{}' is missing", name));
-  return numbers<TransferTime>(*it);
-}
+// The coefficients of the model "transfer", and the least value of each number.
+constexpr std::pair<const char*, TransferTime GpuModel::*> transfers_of_gpu[] = {
+    {"to_device", &GpuModel::to_device},
+    {"to_host", &GpuModel::to_host},
+    {"pageable_to_device", &GpuModel::pageable_to_device},
+    {"pageable_to_host", &GpuModel::pageable_to_host},
+    {"from_peer", &GpuModel::from_peer}};
+constexpr std::tuple<const char*, double GpuModel::*, double> numbers_of_gpu[] = {
+    {"row_s", &GpuModel::row_s, 0},
+    {"duplex", &GpuModel::duplex, 1},
+    {"memory_bytes_per_s", &GpuModel::memory_bytes_per_s, 1}};
 
 // Operations of one product of elements, of which a rate counts.
 double flops_of(DType dtype) { return is_complex(dtype) ? 8 : 2; }
 bool is_double(DType dtype) { return dtype == DType::f64 || dtype == DType::c128; }
 
 GemmTime usual_gemm(DType dtype, double flops_per_s, double start_s, double waiting_k) {
-  GemmTime time;
-  time.start_s = start_s;
-  time.s_per_product = flops_of(dtype) / flops_per_s;
-  time.waiting_k = waiting_k;
-  return time;
+  return {.start_s = start_s, .s_per_product = flops_of(dtype) / flops_per_s, .waiting_k = waiting_k};
 }
 
 TransferTime usual_transfer(double bytes_per_s, double start_s) { return {start_s, 1 / bytes_per_s}; }
 
 constexpr double usual_host_flops_per_thread = 35e9;  // f64
-// Of deep and wide products on a GPU, of any type: half of it is reached at k = 100, or 64 columns.
+// The rate of deep and wide products on a GPU, of any type; k = 100, or 64 columns, reach half of it.
 constexpr double usual_gpu_flops = 60e12;
 constexpr double usual_waiting_k = 100, usual_waiting_columns = 64;
 
@@ -117,38 +124,25 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
 }
 
 nlohmann::json transfer_coefficients(const GpuModel& gpu, const TogetherTime& together) {
-  return {{"to_device", to_json(gpu.to_device)},
-          {"to_host", to_json(gpu.to_host)},
-          {"pageable_to_device", to_json(gpu.pageable_to_device)},
-          {"pageable_to_host", to_json(gpu.pageable_to_host)},
-          {"from_peer", to_json(gpu.from_peer)},
-          {"row_s", gpu.row_s},
-          {"duplex", gpu.duplex},
-          {"memory_bytes_per_s", gpu.memory_bytes_per_s},
-          {"together", together.both_ways},
-          {"together_one_way", together.one_way},
-          {"together_gpus", together.gpus}};
+  nlohmann::json all{{"together", together.both_ways},
+                     {"together_one_way", together.one_way},
+                     {"together_gpus", together.gpus}};
+  for (const auto& [name, member] : transfers_of_gpu) all[name] = to_json(gpu.*member);
+  for (const auto& [name, member, least] : numbers_of_gpu) all[name] = gpu.*member;
+  return all;
 }
 
 void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, TogetherTime& together) {
   GpuModel read = gpu;
   TogetherTime shared = together;
-  read.to_device = transfer(coefficients, "to_device");
-  read.to_host = transfer(coefficients, "to_host");
-  read.pageable_to_device = transfer(coefficients, "pageable_to_device");
-  read.pageable_to_host = transfer(coefficients, "pageable_to_host");
-  read.from_peer = transfer(coefficients, "from_peer");
-  read.row_s = number(coefficients, "row_s");
-  read.duplex = number(coefficients, "duplex", 1);
-  read.memory_bytes_per_s = number(coefficients, "memory_bytes_per_s", 1);
+  for (const auto& [name, member] : transfers_of_gpu)
+    read.*member = numbers<TransferTime>(required(coefficients, name));
+  for (const auto& [name, member, least] : numbers_of_gpu) read.*member = number(coefficients, name, least);
   shared.both_ways = number(coefficients, "together", 1);
-  // Nothing was timed in one direction by all before there were more than two.
-  const auto optional = [&](const char* name, double otherwise) {
-    return coefficients.contains(name) ? number(coefficients, name, 1) : otherwise;
-  };
+  // Older models have no time of one direction by all GPUs.
   constexpr double most_gpus = 1024;
-  shared.one_way = optional("together_one_way", 1);
-  shared.gpus = int(std::min(most_gpus, optional("together_gpus", shared.gpus)));
+  shared.one_way = number_or(coefficients, "together_one_way", 1);
+  shared.gpus = int(std::min(most_gpus, number_or(coefficients, "together_gpus", shared.gpus)));
   gpu = read, together = shared;
 }
 
@@ -164,12 +158,6 @@ void take_gemm_device(const nlohmann::json& coefficients, GemmTime& time, Sustai
   if (coefficients.contains("sustained") && !coefficients["sustained"].contains("factor"))
     read = numbers<SustainedRate>(coefficients["sustained"]);
   time = numbers<GemmTime>(coefficients), sustained = read;
-}
-
-nlohmann::json gemm_host_coefficients(const GemmTime& time, int threads) {
-  nlohmann::json coefficients = to_json(time);
-  coefficients["threads"] = threads;
-  return coefficients;
 }
 
 GemmTime take_gemm_host(const nlohmann::json& coefficients, int threads) {
@@ -199,15 +187,15 @@ void take_host_copy(const nlohmann::json& coefficients, HostModel& host) {
   read.copies.clear();
   const auto it = coefficients.find("copies");
   if (it == coefficients.end() || !it->is_array() || it->empty())
-    throw Error(ErrorCode::invalid_argument, "copies", "coefficient 'copies' is no list, or an empty one");
+    throw Error(ErrorCode::invalid_argument, "copies", "coefficient 'copies' is not a list, or it is empty");
   for (const nlohmann::json& copy : *it) {
     HostCopyTime time;
     time.threads = int(number(copy, "threads", 1));
     time.time = numbers<TransferTime>(copy);
     if (time.time.s_per_byte <= 0 || (!read.copies.empty() && time.threads <= read.copies.back().threads))
-      throw Error(ErrorCode::invalid_argument, "copies",
-                  fmt::format("coefficient 'copies' has {} out of the order of threads, or without a rate",
-                              copy.dump()));
+      throw Error(
+          ErrorCode::invalid_argument, "copies",
+          fmt::format("coefficient 'copies': {} is out of order of threads or has no rate", copy.dump()));
     read.copies.push_back(time);
   }
   host = read;
@@ -221,8 +209,7 @@ void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
   if (gamma > 1)
     throw Error(ErrorCode::invalid_argument, "gamma",
                 fmt::format("coefficient 'gamma' = {} is more than 1", gamma));
-  const double beside =
-      coefficients.contains("copies_beside") ? number(coefficients, "copies_beside", 1) : host.copies_beside;
+  const double beside = number_or(coefficients, "copies_beside", host.copies_beside);
   host.stream_start_s = number(coefficients, "start_s");
   host.gamma = gamma, host.copies_beside = beside;
 }
@@ -230,7 +217,7 @@ void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
 namespace {
 
 // Columns of matrices that nothing has read for long take so much at least; calibration's own, which caches
-// of pages know, take half (docs/notebook/hybrid.md).
+// of pages know, take half (docs/notebook.md).
 constexpr double least_row_s = 100e-9;
 
 // Takes what wisdom has, and keeps count of what it has not.

@@ -1,4 +1,4 @@
-// Records read from and written to JSON, and the order in which they are believed.
+// Records and models: their JSON lines, and which of two is kept.
 #include "wisdom/record.hpp"
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "wisdom/families.hpp"
+#include "wisdom/model.hpp"
 
 namespace tilewright {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 // The fewest samples whose extremes enclose the median with 95 %.
 constexpr std::int64_t least_samples = 6;
 
-// log2 of the uncertainty of the centre; infinite where it is not known. Few samples lie close together by
-// chance and would look the surest of all.
+// log2 of the uncertainty of the centre; infinite if it is unknown or the samples, too few, agree by chance.
 double uncertainty(const WisdomRecord& record) {
   const double spread = record.seconds_high - record.seconds_low;
   if (!record.recorded().well_measured() || !(spread > 0)) return std::numeric_limits<double>::infinity();
@@ -28,21 +28,16 @@ double uncertainty(const WisdomRecord& record) {
 
 nlohmann::json parse_line(const std::string& line) {
   nlohmann::json object = parse_json(line, "record");
-  if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
+  if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is not a JSON object");
   return object;
 }
 
 void check(const WisdomRecord& r) {
-  using columns::require_measured;
-  require_measured("seconds", r.seconds), require_measured("seconds_low", r.seconds_low);
-  require_measured("seconds_high", r.seconds_high), require_measured("samples", r.samples);
-  require_measured("default_seconds", r.default_seconds), require_measured("candidates", r.candidates);
-  require_measured("error", r.error), require_measured("error_bound", r.error_bound);
-  require_measured("energy_j", r.energy_j);
+  columns::require_measured_fields(r);
   columns::require_date("time", r.time);
   if (r.verdict != "passed" && r.verdict != "failed")
     throw Error(ErrorCode::invalid_argument, "verdict",
-                fmt::format("verdict = '{}' is neither passed nor failed", r.verdict));
+                fmt::format("verdict = '{}' is not one of passed, failed", r.verdict));
   if (!is_known_family(r.family)) return;
   if (r.problem.find(':') == std::string::npos) (void)parse_problem(r.problem);  // says what is wrong
   if (subject_of(r.problem).operation == operation_of(r.family)) check_config(r.family, r.config);
@@ -120,6 +115,47 @@ bool is_better(const WisdomRecord& x, const WisdomRecord& y) {
     return std::tuple(r.passed(), !is_stale(r), -uncertainty(r));
   };
   return rank(x) != rank(y) ? rank(x) > rank(y) : is_later(x.time, y.time);
+}
+
+std::optional<FittedModel> model_of_line(const nlohmann::json& line) {
+  if (!line.contains("model")) return std::nullopt;
+  auto model = from_line<FittedModel>(line);
+  columns::require_measured_fields(model, {"r_squared"});
+  columns::require_date("time", model.time);
+  return model;
+}
+
+nlohmann::json to_json(const FittedModel& model) { return line_of(model); }
+
+std::string identity_of(const FittedModel& m) {
+  return fmt::format("model|{}|{}|{}|{}|{}|{}|{}|{}", m.model, m.operation, m.device, m.driver, m.library,
+                     m.library_version, m.dtype, m.variant);
+}
+
+bool is_stale(const FittedModel& model) {
+  return !model.source_hash.empty() && !is_current_source_hash(model.source_hash);
+}
+
+bool is_better(const FittedModel& x, const FittedModel& y) {
+  const auto rank = [](const FittedModel& m) { return std::tuple(!is_stale(m), m.samples); };
+  return rank(x) != rank(y) ? rank(x) > rank(y) : is_later(x.time, y.time);
+}
+
+bool supersedes(const FittedModel& found, const FittedModel& known) {
+  return (is_stale(known) && !is_stale(found)) || !is_later(known.time, found.time);
+}
+
+std::optional<ModelFit> fit_of(const FittedModel& m, const ModelQuery& query) {
+  const bool same_device = is_same_device(query.device, m.device);
+  if (m.model != query.model || m.operation != query.operation) return std::nullopt;
+  if (!m.dtype.empty() && m.dtype != query.dtype) return std::nullopt;
+  if (!same_device && (m.architecture.empty() || m.architecture != query.architecture)) return std::nullopt;
+  const auto agrees = [](const std::string& asked, const std::string& known) {
+    return asked.empty() || asked == known;
+  };
+  const bool same_library =
+      agrees(query.library, m.library) && agrees(query.library_version, m.library_version);
+  return ModelFit{same_device, same_library, agrees(query.driver, m.driver), !m.dtype.empty(), m.time};
 }
 
 }  // namespace tilewright

@@ -1,6 +1,4 @@
-// Recognising, making and upgrading the tables.
-#include "wisdom/schema.hpp"
-
+// The layout of a wisdom database: recognises, makes and upgrades its tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,7 @@
 #include "core/input/printable.hpp"
 #include "tilewright/types.hpp"
 #include "wisdom/families.hpp"
-#include "wisdom/rows.hpp"
+#include "wisdom/session.hpp"
 
 namespace tilewright {
 namespace {
@@ -19,9 +17,9 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-// One record per identity: the keys of key.hpp, objective and device. exact_key and what follows it are
-// computed from the other columns. What lookups search is read from the second index alone; it has a number
-// for what all of it shares (0: failed, never found), so that many of its entries lie on one page.
+// One record per identity: the keys of key.hpp, objective and device. exact_key and the columns after it are
+// computed from the others. Lookups read records_by_kind alone, whose entries name their kind by a number (0:
+// failed, never found), so that a page holds many.
 struct Part {
   const char *type, *name, *table;
   std::string sql;
@@ -53,7 +51,7 @@ std::vector<Part> parts() {
 
 [[noreturn]] void refuse(const Connection& connection, const std::string& reason) {
   throw Error(ErrorCode::io, "wisdom",
-              fmt::format("wisdom = '{}': {}, and is left as it is", connection.path(), reason));
+              fmt::format("wisdom = '{}': {}; it was not changed", connection.path(), reason));
 }
 
 // SQLite's own tables and indexes, whose names nobody else can use. Virtual tables have no root page.
@@ -62,7 +60,7 @@ bool is_own(const Statement& row) {
          (row.text(0) == "table" || row.text(0) == "index");
 }
 
-// A name that somebody else chose, within one sentence.
+// A foreign name, fit for a message.
 std::string shown(std::string_view name) {
   constexpr std::size_t most = 60;
   std::string line(name);
@@ -70,7 +68,7 @@ std::string shown(std::string_view name) {
   return printable(line, most);
 }
 
-// Whatever stands beside the tables could run when they are used, as long as it likes.
+// Refuses foreign parts: they could run when the tables are used.
 void require_parts(Connection& connection, bool is_current) {
   Statement rows(connection.handle(), connection.path(),
                  "SELECT type, name, tbl_name, sql, rootpage FROM sqlite_master");
@@ -84,8 +82,8 @@ void require_parts(Connection& connection, bool is_current) {
     const auto part = std::find_if(missing.begin(), missing.end(), is_row);
     const bool is_older_index = !is_current && rows.text(0) == "index";  // goes with its table
     if (part == missing.end() && !is_older_index)
-      refuse(connection, fmt::format("it holds a {} '{}' that no tilewright has made", shown(rows.text(0)),
-                                     shown(rows.text(1))));
+      refuse(connection, fmt::format("it contains the {} '{}', which is unknown to tilewright",
+                                     shown(rows.text(0)), shown(rows.text(1))));
     if (part != missing.end()) missing.erase(part);
   }
   for (const Part& part : missing)
@@ -93,7 +91,7 @@ void require_parts(Connection& connection, bool is_current) {
       refuse(connection, fmt::format("it lacks the {} '{}'", part.type, part.name));
 }
 
-// Of an older version nothing but plain columns is read.
+// Refuses computed columns in older versions.
 void require_plain_columns(Connection& connection) {
   for (const char* table : {"records", "models"})
     if (connection.integer(
@@ -116,8 +114,7 @@ std::vector<S> rows_of(Connection& connection, const char* sql) {
   return all;
 }
 
-// Versions before the third kept some of today's columns among the other keys of the line, and those before
-// the fifth had the hashes of then, and no models.
+// Versions before 3 kept some of today's columns in `extra`, those before 5 had other hashes and no models.
 Contents contents_of(Connection& connection) {
   Contents all;
   all.records = rows_of<WisdomRecord>(connection, "SELECT * FROM records ORDER BY id");
@@ -135,7 +132,7 @@ void set_version(Connection& connection) {
   connection.execute(fmt::format("PRAGMA user_version = {}", wisdom_schema_version));
 }
 
-// Writes rows anew. Of records that were two until keys changed the better one stays.
+// Writes rows anew. The better one of two records stays if their identities became equal.
 class Keeper {
  public:
   explicit Keeper(const Connection& connection) : writer_(connection, connection.path()) {}
@@ -182,7 +179,7 @@ SchemaState schema_state(Connection& connection) {
   if (version > wisdom_schema_version)
     refuse(connection, fmt::format("a newer tilewright made it (schema version {}, this one knows {})",
                                    version, wisdom_schema_version));
-  if (version < 1) refuse(connection, fmt::format("its schema version {} is none of ours", version));
+  if (version < 1) refuse(connection, fmt::format("its schema version {} is unknown", version));
   const bool is_current = version == wisdom_schema_version;
   require_parts(connection, is_current);
   if (!is_current) require_plain_columns(connection);
@@ -191,7 +188,7 @@ SchemaState schema_state(Connection& connection) {
 
 void upgrade_schema(Connection& connection, std::chrono::milliseconds wait) {
   sqlite::Transaction transaction(connection, sqlite::Mode::write, whole_file(connection, wait));
-  const SchemaState state = schema_state(connection);  // again: another process may have been quicker
+  const SchemaState state = schema_state(connection);  // another process may have upgraded it
   if (state == SchemaState::current) return;
   Contents contents;
   if (state == SchemaState::older) {

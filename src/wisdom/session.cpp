@@ -1,4 +1,4 @@
-// Opens, upgrades or copies, and prepares the statements.
+// Opens, upgrades or copies a database, and prepares its statements.
 #include "wisdom/session.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +9,8 @@
 #include <filesystem>
 
 #include "core/trust.hpp"
-#include "wisdom/schema.hpp"
+#include "wisdom/families.hpp"
+#include "wisdom/key.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,11 +27,11 @@ SchemaState state_of(Connection& connection, std::chrono::milliseconds wait) {
 void make_folder(const std::string& path) {
   if (const int error = make_own_folders(fs::path(path).parent_path()); error != 0)
     throw Error(ErrorCode::io, "wisdom",
-                fmt::format("wisdom = '{}': its folder cannot be made: {}", path,
+                fmt::format("wisdom = '{}': its folder cannot be created: {}", path,
                             std::generic_category().message(error)));
 }
 
-// The file in the schema of today or, for readers of one that cannot be written now, a copy.
+// Upgrades the file or, for readers of a file that cannot be written now, a copy.
 std::unique_ptr<Connection> upgraded(std::unique_ptr<Connection> connection, Mode mode, bool& is_copy,
                                      std::chrono::milliseconds wait) {
   try {
@@ -38,7 +39,7 @@ std::unique_ptr<Connection> upgraded(std::unique_ptr<Connection> connection, Mod
     return connection;
   } catch (const sqlite::Locked&) {
     if (mode == Mode::write) throw;
-    wait = std::chrono::milliseconds(0);  // that was the wait
+    wait = std::chrono::milliseconds(0);  // already waited
   } catch (const Error& error) {
     if (mode == Mode::write || error.code() != ErrorCode::io) throw;
   }
@@ -71,11 +72,8 @@ Session::Session(std::unique_ptr<Connection> opened, const FileStamp& file, bool
           handle(), connection->path(),
           "SELECT * FROM records WHERE exact_key = ?1 AND objective = ?2 AND device = ?3 AND variant_key = "
           "?4"),
-      known(by_identity, connection->path()),
       model_by_identity(handle(), connection->path(), "SELECT * FROM models WHERE identity = ?1"),
-      known_model(model_by_identity, connection->path()),
       by_number(handle(), connection->path(), "SELECT * FROM records WHERE id = ?1"),
-      numbered(by_number, connection->path()),
       shapes(handle(), connection->path(),
              "SELECT kinds.device, records.id, m, n, k, block, traits FROM kinds CROSS JOIN records INDEXED "
              "BY records_by_kind ON records.kind = kinds.id WHERE kind_key = ?1 AND kinds.objective = ?2 AND "
@@ -107,6 +105,72 @@ std::unique_ptr<Session> open_session(const std::string& path, Mode mode, std::c
   bool is_copy = false;
   if (state != SchemaState::current) connection = upgraded(std::move(connection), mode, is_copy, wait);
   return std::make_unique<Session>(std::move(connection), is_copy ? before : FileStamp(path), is_copy);
+}
+
+// Records without keys go by their problem's text. Unreadable ones of other versions have keys of no lookup.
+RowKeys row_keys(const WisdomRecord& record) {
+  RowKeys keys;
+  if (const auto query = query_of(record)) {
+    keys.problem = query->problem;
+    keys.exact = exact_key(*query);
+    keys.kind = kind_key(*query);
+    keys.variant = variant_key(keys.problem);
+  } else if (is_known_family(record.family) && !is_keyed(record.family)) {
+    keys.exact = fmt::format("{} {}", record.family, record.problem);
+  } else {
+    keys.exact = fmt::format("unreadable {} {}", record.family, record.problem);
+    keys.variant = record.config.dump();
+  }
+  // A wrong config is kept beside the best one.
+  if (!record.passed()) keys.variant += " not passed " + record.config.dump();
+  return keys;
+}
+
+std::string identity_of(const WisdomRecord& record) {
+  const RowKeys keys = row_keys(record);
+  return fmt::format("{}|{}|{}|{}", keys.exact, record.objective, record.device, keys.variant);
+}
+
+RowWriter::RowWriter(const sqlite::Connection& connection, const std::string& path)
+    : add_kind_(connection.handle(), path,
+                "INSERT OR IGNORE INTO kinds (kind_key, objective, source_hash, device) VALUES (?1, ?2, ?3, "
+                "?4)"),
+      kind_(connection.handle(), path,
+            "SELECT id FROM kinds WHERE kind_key = ?1 AND objective = ?2 AND source_hash = ?3 AND device = "
+            "?4"),
+      insert_(connection.handle(), path,
+              fmt::format("INSERT OR REPLACE INTO records ({}, exact_key, variant_key, kind, m, n, k, "
+                          "block, traits) VALUES ({}, ?, ?, ?, ?, ?, ?, ?, ?)",
+                          column_names<WisdomRecord>(), column_places<WisdomRecord>())),
+      insert_model_(connection.handle(), path,
+                    fmt::format("INSERT OR REPLACE INTO models ({}, identity) VALUES ({}, ?)",
+                                column_names<FittedModel>(), column_places<FittedModel>())) {}
+
+void RowWriter::write(const WisdomRecord& record, const RowKeys& keys) {
+  const std::int64_t kind = kind_of(record, keys);
+  const GemmProblem& p = keys.problem;
+  insert_.bind_from(bind_columns(insert_, record), keys.exact, keys.variant, kind, p.m, p.n, p.k, p.block,
+                    packed_traits(p));
+  insert_.step();
+  insert_.reset();
+}
+
+void RowWriter::write(const FittedModel& model) {
+  const std::string identity = identity_of(model);
+  insert_model_.bind_from(bind_columns(insert_model_, model), identity);
+  insert_model_.step();
+  insert_model_.reset();
+}
+
+std::int64_t RowWriter::kind_of(const WisdomRecord& r, const RowKeys& keys) {
+  if (!r.passed()) return 0;
+  add_kind_.with(keys.kind, r.objective, r.source_hash, r.device);
+  add_kind_.step();
+  add_kind_.reset();
+  kind_.with(keys.kind, r.objective, r.source_hash, r.device).step();
+  const std::int64_t kind = kind_.integer(0);
+  kind_.reset();
+  return kind;
 }
 
 }  // namespace tilewright

@@ -18,14 +18,14 @@
 namespace tilewright::sqlite {
 namespace {
 
-// The usual files, whatever a program has made the default.
+// SQLite's files for Unix, even if the program has another default.
 sqlite3_vfs* usual_files() {
   sqlite3_vfs* const files = sqlite3_vfs_find("unix");
   if (files == nullptr) throw std::bad_alloc();
   return files;
 }
 
-// The usual file follows in the memory that SQLite gives, which is aligned to eight bytes.
+// SQLite's own file follows in the memory that SQLite allocates, which is aligned to eight bytes.
 struct ShyFile {
   sqlite3_file base;
   sqlite3_vfs* files;
@@ -36,7 +36,6 @@ struct ShyFile {
 
   sqlite3_file* usual() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 
-  // A file that is opened again is not made.
   int open(int* opened_flags) {
     if (is_open) return SQLITE_OK;
     int known = flags;
@@ -47,7 +46,7 @@ struct ShyFile {
       return code;
     }
     is_open = true;
-    flags &= ~SQLITE_OPEN_CREATE;
+    flags &= ~SQLITE_OPEN_CREATE;  // when it is opened again
     if ((known & SQLITE_OPEN_READONLY) != 0) flags = (flags & ~SQLITE_OPEN_READWRITE) | SQLITE_OPEN_READONLY;
     return SQLITE_OK;
   }
@@ -62,38 +61,30 @@ static_assert(alignof(ShyFile) <= 8 && sizeof(ShyFile) % 8 == 0);
 
 ShyFile& shy(sqlite3_file* file) { return *reinterpret_cast<ShyFile*>(file); }
 
-// Calls a function of the usual file, which is opened for it.
-template <class F, class... Args>
-int with_open(sqlite3_file* file, F sqlite3_io_methods::*function, Args... args) {
-  ShyFile& own = shy(file);
-  if (const int code = own.open(nullptr); code != SQLITE_OK) return code;
-  return (own.usual()->pMethods->*function)(own.usual(), args...);
-}
+// A function of SQLite's own file that opens it first.
+using Io = sqlite3_io_methods;
+template <class... Args>
+using IoFunction = int (*Io::*)(sqlite3_file*, Args...);
+template <auto function>
+struct Opening;
+template <class... Args, IoFunction<Args...> function>
+struct Opening<function> {
+  static int call(sqlite3_file* file, Args... args) {
+    ShyFile& own = shy(file);
+    if (const int code = own.open(nullptr); code != SQLITE_OK) return code;
+    return (own.usual()->pMethods->*function)(own.usual(), args...);
+  }
+};
+template <auto function>
+constexpr auto opening = &Opening<function>::call;
 
 int close(sqlite3_file* file) { return shy(file).close(); }
-int read(sqlite3_file* file, void* bytes, int count, sqlite3_int64 from) {
-  return with_open(file, &sqlite3_io_methods::xRead, bytes, count, from);
-}
-int write(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 from) {
-  return with_open(file, &sqlite3_io_methods::xWrite, bytes, count, from);
-}
-int truncate(sqlite3_file* file, sqlite3_int64 size) {
-  return with_open(file, &sqlite3_io_methods::xTruncate, size);
-}
-int sync(sqlite3_file* file, int flags) { return with_open(file, &sqlite3_io_methods::xSync, flags); }
-int size(sqlite3_file* file, sqlite3_int64* size) {
-  return with_open(file, &sqlite3_io_methods::xFileSize, size);
-}
-int lock(sqlite3_file* file, int level) { return with_open(file, &sqlite3_io_methods::xLock, level); }
 int unlock(sqlite3_file* file, int level) {
   if (!shy(file).is_open) return SQLITE_OK;
-  const int code = with_open(file, &sqlite3_io_methods::xUnlock, level);
+  const int code = opening<&Io::xUnlock>(file, level);
   if (level != SQLITE_LOCK_NONE) return code;
   const int closing = shy(file).close();
   return code != SQLITE_OK ? code : closing;
-}
-int is_reserved(sqlite3_file* file, int* reserved) {
-  return with_open(file, &sqlite3_io_methods::xCheckReservedLock, reserved);
 }
 int control(sqlite3_file* file, int operation, void* argument) {
   ShyFile& own = shy(file);
@@ -103,15 +94,27 @@ int control(sqlite3_file* file, int operation, void* argument) {
 int sector_bytes(sqlite3_file* file) { return shy(file).sector_bytes; }
 int traits(sqlite3_file* file) { return shy(file).traits; }
 
-// The first version of the interface: without shared memory, which write-ahead logs need, and without
-// mapping.
-constexpr sqlite3_io_methods shy_methods = {
-    1,       close,        read,   write,   truncate, sync,    size,    lock,    unlock, is_reserved,
-    control, sector_bytes, traits, nullptr, nullptr,  nullptr, nullptr, nullptr, nullptr};
+// Version 1 of the interface has no shared memory, which write-ahead logs need, and no mapping.
+constexpr Io shy_methods = [] {
+  Io m{};
+  m.iVersion = 1;
+  m.xClose = close;
+  m.xRead = opening<&Io::xRead>;
+  m.xWrite = opening<&Io::xWrite>;
+  m.xTruncate = opening<&Io::xTruncate>;
+  m.xSync = opening<&Io::xSync>;
+  m.xFileSize = opening<&Io::xFileSize>;
+  m.xLock = opening<&Io::xLock>;
+  m.xUnlock = unlock;
+  m.xCheckReservedLock = opening<&Io::xCheckReservedLock>;
+  m.xFileControl = control;
+  m.xSectorSize = sector_bytes;
+  m.xDeviceCharacteristics = traits;
+  return m;
+}();
 
-int open(sqlite3_vfs* files, const char* name, sqlite3_file* file, int flags, int* opened_flags) {
+int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* opened_flags) {
   sqlite3_vfs* const usual = usual_files();
-  (void)files;
   file->pMethods = nullptr;
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return usual->xOpen(usual, name, file, flags, opened_flags);
   ShyFile& own = *new (file) ShyFile{{&shy_methods}, usual, name, flags, 0, 0, false};

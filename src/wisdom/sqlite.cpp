@@ -1,4 +1,4 @@
-// SQLite's handles and the words for its failures.
+// SQLite's handles and the messages of its failures.
 #include "wisdom/sqlite.hpp"
 
 #include <fmt/format.h>
@@ -10,12 +10,12 @@
 
 #include "core/host/fork_gate.hpp"
 #include "core/input/printable.hpp"
-#include "core/output_place.hpp"
+#include "core/new_file.hpp"
 
 namespace tilewright::sqlite {
 namespace {
 
-// SQLite has locks that all connections of the process share; no child may find one of them held.
+// SQLite has locks that all connections of the process share: no child of fork may inherit a held one.
 using fork_gate::Section;
 
 constexpr int busy_step_us = 500;
@@ -27,44 +27,46 @@ bool is_filled(const std::string& path) {
   return !error && bytes > 0;
 }
 
-[[noreturn]] void fail(const std::string& path, sqlite3* connection, int code) {
-  const char* message = connection == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(connection);
-  const auto said = [&](const std::string& reason) { return fmt::format("wisdom = '{}': {}", path, reason); };
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+  throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': {}", path, reason));
+}
+
+std::string reason_of(int code, const std::string& path, const char* message) {
   switch (code & 0xff) {
-    case SQLITE_NOMEM:
-      throw std::bad_alloc();
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      throw Locked(ErrorCode::io, "wisdom", said("another process keeps it locked"));
     case SQLITE_NOTADB:
-      throw Error(ErrorCode::io, "wisdom",
-                  said(fmt::format("it is no wisdom database ({}), and is left as it is", message)));
+      return fmt::format("it is not a wisdom database ({}); it was not changed", message);
     case SQLITE_CORRUPT:
-      throw Error(ErrorCode::io, "wisdom",
-                  said(fmt::format("it is damaged ({}), and is left as it is", message)));
+      return fmt::format("it is damaged ({}); it was not changed", message);
     case SQLITE_INTERRUPT:
-      throw Error(ErrorCode::io, "wisdom",
-                  said("it is damaged (reading it takes longer than its records can), and is left as it is"));
+      return "it is damaged (reading takes longer than its records could); it was not changed";
     case SQLITE_TOOBIG:
-      throw Error(ErrorCode::io, "wisdom", said("it holds a text of more than 4 MiB, which no record has"));
+      return "it contains a text of more than 4 MiB, more than any record has";
     case SQLITE_READONLY:
-      if (is_filled(path + "-journal"))
-        throw Error(ErrorCode::io, "wisdom",
-                    said(fmt::format("a writer was stopped half-way, and '{}-journal' cannot be taken back "
-                                     "here; `tilewright wisdom list` by who may write the folder does that",
-                                     path)));
-      throw Error(ErrorCode::io, "wisdom", said("it cannot be written: the file or its folder is read-only"));
+      if (!is_filled(path + "-journal")) return "it cannot be written: the file or its folder is read-only";
+      return fmt::format(
+          "a writer was interrupted, and '{}-journal' cannot be rolled back here; run `tilewright wisdom "
+          "list` as a user who may write to the folder",
+          path);
     case SQLITE_FULL:
-      throw Error(ErrorCode::io, "wisdom",
-                  said("it cannot be written: the disk is full, or its last record has the largest number"));
+      return "it cannot be written: the disk is full, or its record numbers are used up";
     case SQLITE_CANTOPEN:
-      throw Error(ErrorCode::io, "wisdom", said("the file cannot be opened"));
+      return "the file cannot be opened";
     default:
-      throw Error(ErrorCode::io, "wisdom", said(message));
+      return message;
   }
 }
 
-// Whether the header says that the file has a write-ahead log.
+[[noreturn]] void fail(const std::string& path, sqlite3* connection, int code) {
+  const int kind = code & 0xff;
+  if (kind == SQLITE_NOMEM) throw std::bad_alloc();
+  if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
+    throw Locked(ErrorCode::io, "wisdom",
+                 fmt::format("wisdom = '{}': another process keeps it locked", path));
+  fail(path,
+       reason_of(code, path, connection == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(connection)));
+}
+
+// True if the header of the file names a write-ahead log.
 bool has_log(const std::string& path) {
   constexpr int read_version_at = 19, with_log = 2;
   const std::string header = first_bytes(path, read_version_at + 1);
@@ -72,10 +74,10 @@ bool has_log(const std::string& path) {
          header[read_version_at] == with_log;
 }
 
-// A file name that SQLite takes for one: ':memory:' and what begins with 'file:' are none to it.
+// A file name that SQLite does not take for ':memory:' or a URI.
 std::string plain_name(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
 
-// A file name as SQLite's URIs want it.
+// A file name as a URI of SQLite.
 std::string uri_of(const std::string& path, const char* query) {
   std::string uri = "file:";
   for (const char c : path)
@@ -140,9 +142,8 @@ std::string_view Statement::text(int column) const {
   }
   const std::string_view found(text, std::size_t(sqlite3_column_bytes(statement_, column)));
   if (!is_utf8(found))
-    throw Error(ErrorCode::io, "wisdom",
-                fmt::format("wisdom = '{}': it holds a '{}' that is not UTF-8 text", path_,
-                            sqlite3_column_name(statement_, column)));
+    fail(path_,
+         fmt::format("it contains a '{}' that is not UTF-8 text", sqlite3_column_name(statement_, column)));
   return found;
 }
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
@@ -151,11 +152,12 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 
 Connection::Connection(const std::string& path, Mode mode) : path_(path) {
   if (std::error_code error; std::filesystem::is_directory(path, error))
-    throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': it is a folder, not a file", path));
-  // A file with a log is read here; calls must not wait for that as writers do.
+    fail(path, "it is a folder, not a file");
+  // Opening reads a file with a log, for which calls must not wait as writers do.
   limit({.wait = std::chrono::milliseconds(mode == Mode::read ? 50 : 10000)});
-  if (mode == Mode::write) (void)find_output_place({"wisdom", path, ErrorCode::io});  // links of others
-  // Readers, too, undo what a killed writer has left half done.
+  if (mode == Mode::write)
+    (void)find_output_place({"wisdom", path, ErrorCode::io});  // refuses links of others
+  // Readers, too, roll back the journal of a killed writer.
   if (has_log(path))
     open_with_log(mode);
   else
@@ -175,14 +177,11 @@ void Connection::open_with_log(Mode mode) {
   keeps_files_ = true;
   open(SQLITE_OPEN_READWRITE, plain_name(path_), nullptr);
   if (mode == Mode::write || readable()) return;
-  // The log's index cannot be made in a folder where nothing may be written. Where no log is left over, or an
-  // empty one, the file is complete without it.
+  // The log's index cannot be made in a read-only folder. With no or an empty log the file is complete.
   if (is_filled(path_ + "-wal"))
-    throw Error(
-        ErrorCode::io, "wisdom",
-        fmt::format("wisdom = '{}': what was written last is in '{}-wal', which cannot be read here ({}); "
-                    "`tilewright wisdom list` by who may write the folder brings it in",
-                    path_, path_, sqlite3_errmsg(handle())));
+    fail(path_, fmt::format("its latest changes are in '{}-wal', which cannot be read here ({}); "
+                            "run `tilewright wisdom list` as a user who may write to the folder",
+                            path_, sqlite3_errmsg(handle())));
   open(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, uri_of(path_, "?immutable=1"), nullptr);
 }
 
@@ -203,8 +202,8 @@ void Connection::open(int flags, const std::string& name, const char* files) {
   sqlite3_progress_handler(opened, steps_between_looks, &Connection::is_too_much, this);
 }
 
-// A file from elsewhere runs nothing and fills nothing: no triggers, no views, no functions in its schema, no
-// change of SQLite's own tables, no text longer than any record's, no temporary files.
+// A foreign file may neither run code nor fill memory or disk: no triggers, views or functions in its schema,
+// no change of SQLite's own tables, no text longer than any record's, no temporary files.
 void Connection::restrain() {
   sqlite3* const c = handle();
   sqlite3_db_config(c, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -217,7 +216,7 @@ void Connection::restrain() {
   sqlite3_limit(c, SQLITE_LIMIT_COLUMN, 100);
   sqlite3_limit(c, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(c, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-  // What a transaction writes is held in memory until it is committed, so that readers wait for that alone.
+  // A transaction is held in memory until it is committed: readers wait for the commit alone.
   execute("PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF; PRAGMA cell_size_check = ON");
 }
 
@@ -245,7 +244,7 @@ int Connection::is_too_much(void* connection) {
   return (static_cast<Connection*>(connection)->steps_left_ -= steps_between_looks) < 0 ? 1 : 0;
 }
 
-// False where the file cannot be read in place though it may be a database.
+// False if the file may be a database but cannot be read in place.
 bool Connection::readable() {
   const Section section;
   const int code = sqlite3_exec(handle(), "PRAGMA schema_version", nullptr, nullptr, nullptr);

@@ -1,5 +1,4 @@
-// Owners of SQLite's handles: a connection, its prepared statements and its transactions, whose failures are
-// thrown as Error(io) naming the file. What is stored belongs to store.hpp; nothing here knows of wisdom.
+// Owners of SQLite's handles: connection, statements, transactions. Failures throw Error(io) with the file.
 #pragma once
 
 #include <chrono>
@@ -16,19 +15,17 @@ struct sqlite3_stmt;
 
 namespace tilewright::sqlite {
 
-// Files as SQLite opens them for wisdom (shy_files.cpp): a database file is open only while it is locked.
-// Between two lookups a Context holds no descriptor, so that a program that closes all (closefrom, as daemons
-// do) and gives the numbers to files of its own never has these read, written or closed.
-// The name under which SQLite knows these files. A write-ahead log would need files that stay open: databases
-// that have one cannot be opened under this name. Throws std::bad_alloc where SQLite cannot be started.
+// The name of a file system of SQLite (shy_files.cpp) that opens a database only while it is locked. Between
+// lookups a Context holds no descriptor: a program that closes all of them (closefrom, as daemons do) and
+// reuses the numbers is safe. Databases with a write-ahead log, whose files stay open, cannot be opened under
+// this name. Throws std::bad_alloc if SQLite cannot be started.
 const char* shy_files();
 
-// At most `count` bytes; fewer at the end of the file, none where it is missing, unreadable or not a regular
-// file. POSIX drops every lock of a process on a file when the process closes any descriptor of it, and
-// nothing but SQLite knows of its own: no other code may open a file that may be a database.
+// At most `count` bytes; none if missing, unreadable or not a regular file. POSIX drops all locks of a
+// process on a file when it closes any descriptor of it: only SQLite may open a file that may be a database.
 std::string first_bytes(const std::string& path, int count);
 
-// Whether a file begins as databases of SQLite do.
+// True if the file begins with the header of a SQLite database.
 bool is_database(const std::string& path);
 
 enum class Mode : std::uint8_t { read, write };
@@ -38,11 +35,10 @@ class Statement {
  public:
   Statement(sqlite3* connection, const std::string& path, const std::string& sql);
   ~Statement();
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
+  Statement& operator=(Statement&&) = delete;
 
   void bind(int index, std::string_view text);
-  void bind_copy(int index, const std::string& text);  // which need not live on
+  void bind_copy(int index, const std::string& text);  // may be temporary
   void bind(int index, std::int64_t value);
   void bind(int index, double value);
   void bind_null(int index);
@@ -61,8 +57,8 @@ class Statement {
   void run();   // for statements without rows
   void reset() noexcept;
 
-  int column_named(std::string_view name) const;  // -1: there is none
-  // Throws Error(io) for what is not UTF-8 text: nothing that shows it could.
+  int column_named(std::string_view name) const;  // -1: no such column
+  // Throws Error(io) unless it is UTF-8.
   std::string_view text(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
@@ -82,37 +78,34 @@ class Locked : public Error {
   using Error::Error;
 };
 
-// What one transaction, or one reading of a whole table, may cost.
+// The cost limits of one transaction or one reading of a whole table.
 struct Limits {
   std::chrono::milliseconds wait{10000};  // for locks of other processes
-  // Of SQLite's machine. Searches that look at their neighbourhood take thousands; a file that was made to
-  // keep readers busy for ever takes any number.
+  // Steps of SQLite's virtual machine. Searches take thousands; a malicious file could take any number.
   std::int64_t steps = std::int64_t(1) << 18;
 };
 
 class Connection {
  public:
-  // Opens, and for Mode::write makes, the file. Readers of a file that lies where nothing may be written see
-  // it as it is. Between transactions nothing is open, unless keeps_files().
+  // Opens the file; Mode::write makes a missing one. Readers may open files in read-only places. Between
+  // transactions the file is closed, unless keeps_files().
   Connection(const std::string& path, Mode mode);
   // A database in memory; `path` is for messages.
   static std::unique_ptr<Connection> in_memory(const std::string& path);
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  Connection& operator=(Connection&&) = delete;
 
-  // What follows may cost so much, until the next call.
+  // Limits the cost of later operations, until the next call.
   void limit(const Limits& limits);
-  // As many steps as the file can hold rows, many times over.
+  // Steps in proportion to the size of the file.
   Limits whole_file() const;
 
   void execute(const std::string& sql);
   std::int64_t integer(const std::string& sql);  // the first column of the first row
 
-  // Whether the file has a write-ahead log, as earlier builds gave it. Its files stay open as long as the
-  // connection lives, and processes on several hosts must not share it.
+  // True if the file has a write-ahead log, from earlier builds: its files stay open as long as the
+  // connection, and processes on several hosts must not share it.
   bool keeps_files() const { return keeps_files_; }
-  // Takes the log away, which asks for nobody else to have the file open. The connection is of no use after
-  // it said true.
+  // Removes the log if nobody else has the file open. After true the connection is unusable.
   bool remove_log();
 
   sqlite3* handle() const { return connection_.get(); }
@@ -137,17 +130,16 @@ class Connection {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-// Rolled back unless committed. Writers take the write lock at once, so that none fails half-way.
+// Rolled back unless committed. Writers take the write lock at the beginning, so that none fails half-way.
 class Transaction {
  public:
   Transaction(Connection& connection, Mode mode, const Limits& limits = {});
   ~Transaction();
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
+  Transaction& operator=(Transaction&&) = delete;
   void commit();
 
  private:
-  HeldSignal limit_{SIGXFSZ};  // of the size of files: SQLite then has an error of the disk
+  HeldSignal limit_{SIGXFSZ};  // file size limit: becomes an I/O error of SQLite
   Connection& connection_;
   bool open_ = true;
 };

@@ -1,4 +1,4 @@
-// What a store does with its session: one transaction for each call, and the indexes that lookups search.
+// One transaction of the session for each call, and the indexes that lookups search.
 #include "wisdom/store.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "wisdom/families.hpp"
-#include "wisdom/rows.hpp"
 #include "wisdom/session.hpp"
 
 namespace tilewright {
@@ -21,14 +20,13 @@ using sqlite::Statement;
 struct WisdomStore::Impl {
   Impl(std::string file, Mode how, std::chrono::milliseconds how_long)
       : path(std::move(file)), mode(how), wait(how_long) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  Impl& operator=(Impl&&) = delete;
 
   ~Impl() {
     if (session_ != nullptr && session_->process != getpid()) abandon();
   }
 
-  // In a child of fork, what the parent opened is the parent's.
+  // In a child of fork the session belongs to the parent.
   void abandon() noexcept {
     (void)writer_.release();
     (void)session_.release();
@@ -38,7 +36,7 @@ struct WisdomStore::Impl {
     session_.reset();
   }
 
-  // False for a reader whose file is missing or has no tables yet: it holds no records so far.
+  // False for a reader whose file is missing or has no tables yet.
   bool ready() { return ready(FileStamp(path)); }
   bool ready(const FileStamp& now) {
     if (session_ != nullptr && session_->process != getpid()) abandon();
@@ -48,11 +46,11 @@ struct WisdomStore::Impl {
     return session_ != nullptr;
   }
 
-  // Of what is not to be seen half-way: limits of its cost, and afterwards nothing is left open.
+  // The open session with these limits.
   Session& session(const sqlite::Limits& limits) {
     if (!in_transaction) (void)ready();
     if (session_ == nullptr)
-      throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': the file has gone", path));
+      throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': the file was removed", path));
     session_->connection->limit(limits);
     return *session_;
   }
@@ -62,7 +60,7 @@ struct WisdomStore::Impl {
 
   sqlite::Limits limits() const { return {.wait = wait}; }
 
-  // Whether what is found takes the place of what is known of its identity; null: always.
+  // True if the found record replaces the known one; null: always.
   template <class S>
   using Rule = bool (*)(const S& found, const S& known);
 
@@ -73,8 +71,7 @@ struct WisdomStore::Impl {
     return kept;
   }
 
-  // Calls `use` with the open session, in one snapshot and with one lock; not at all where there is no file
-  // yet.
+  // Calls `use` with the open session, in one snapshot and with one lock, unless there is no file yet.
   enum class Cost : std::uint8_t { search, whole_file };
   template <class Use>
   void read_at_once(Cost cost, Use&& use) {
@@ -86,13 +83,13 @@ struct WisdomStore::Impl {
       const sqlite::Transaction snapshot(*session_->connection, Mode::read, most);
       use(*session_);
     } catch (...) {
-      close();  // with it goes what the error has left open
+      close();  // and what the error left open
       throw;
     }
     end();
   }
 
-  // The file's state is looked at before it is read, so that what is written meanwhile is seen next time.
+  // The stamp is taken before reading, so that concurrent writes show up next time.
   std::shared_ptr<ShapeIndex> shapes(const WisdomQuery& query) {
     const FileStamp now(path);
     if (!in_transaction && !ready(now)) return nullptr;
@@ -127,33 +124,23 @@ struct WisdomStore::Impl {
     return index;
   }
 
-  // What others wrote need not be a size.
+  // Foreign files may hold impossible sizes.
   std::int64_t size(const Statement& row, int column) const {
     constexpr std::int64_t largest = std::int64_t(1) << 40;
     const std::int64_t value = row.integer(column);
     if (value >= 0 && value <= largest) return value;
     throw Error(ErrorCode::io, "wisdom",
-                fmt::format("wisdom = '{}': it holds the size {}, which no record has", path, value));
+                fmt::format("wisdom = '{}': it contains the size {}, which no record has", path, value));
   }
 
-  // Calls `use` with a statement whose places `values` take; not at all where there is no file yet.
-  template <class Use, class... Values>
-  void read_all(const char* sql, Use&& use, const Values&... values) {
-    read_at_once(Cost::whole_file, [&](Session& s) {
-      Statement rows(s.handle(), path, sql);
-      use(rows.with(values...));
-    });
-  }
-
+  // Visits the rows that a statement with these values selects; none if there is no file yet.
   template <class S, class... Values>
   void each_row(const char* sql, const std::function<void(const S&)>& visit, const Values&... values) {
-    read_all(
-        sql,
-        [&](Statement& rows) {
-          const StoredReader<S> reader(rows, path);
-          while (rows.step()) visit(reader.read());
-        },
-        values...);
+    read_at_once(Cost::whole_file, [&](Session& s) {
+      Rows<S> rows(s.handle(), path, sql);
+      rows.with(values...);
+      while (rows.step()) visit(rows.read());
+    });
   }
 
   void at_once(const std::function<void()>& work) {
@@ -167,7 +154,7 @@ struct WisdomStore::Impl {
       session_->indexes.clear();
     } catch (...) {
       in_transaction = false;
-      close();  // with it goes what the error has left open
+      close();  // and what the error left open
       throw;
     }
     in_transaction = false;
@@ -184,21 +171,22 @@ struct WisdomStore::Impl {
   bool write(const WisdomRecord& record, Rule<WisdomRecord> rule) {
     Session& s = session(limits());
     const RowKeys keys = row_keys(record);
-    Statement& known = s.by_identity.with(keys.exact, record.objective, record.device, keys.variant);
-    if (!takes_place(record, rule, known, s.known)) return false;
+    s.by_identity.with(keys.exact, record.objective, record.device, keys.variant);
+    if (!takes_place(record, rule, s.by_identity)) return false;
     writer(s).write(record, keys);
     return true;
   }
   bool write(const FittedModel& model, Rule<FittedModel> rule) {
     Session& s = session(limits());
     const std::string identity = identity_of(model);
-    if (!takes_place(model, rule, s.model_by_identity.with(identity), s.known_model)) return false;
+    s.model_by_identity.with(identity);
+    if (!takes_place(model, rule, s.model_by_identity)) return false;
     writer(s).write(model);
     return true;
   }
   template <class S>
-  static bool takes_place(const S& one, Rule<S> rule, Statement& known, const StoredReader<S>& reader) {
-    const bool taken = rule == nullptr || !known.step() || rule(one, reader.read());
+  static bool takes_place(const S& one, Rule<S> rule, Rows<S>& known) {
+    const bool taken = rule == nullptr || !known.step() || rule(one, known.read());
     known.reset();
     return taken;
   }
@@ -209,7 +197,7 @@ struct WisdomStore::Impl {
   }
 
   std::unique_ptr<Session> session_;
-  std::unique_ptr<RowWriter> writer_;  // declared after the session: its statements go before the connection
+  std::unique_ptr<RowWriter> writer_;  // destroyed before the session's connection
 };
 
 WisdomStore::WisdomStore(std::string path, Mode mode, std::chrono::milliseconds wait)
@@ -235,7 +223,7 @@ std::shared_ptr<ShapeIndex> WisdomStore::shapes(const WisdomQuery& query) { retu
 std::optional<WisdomRecord> WisdomStore::fetch(std::int64_t number) {
   std::optional<WisdomRecord> found;
   impl_->read_at_once(Impl::Cost::search, [&](Session& s) {
-    if (s.by_number.with(number).step()) found = s.numbered.read();
+    if (s.by_number.with(number).step()) found = s.by_number.read();
     s.by_number.reset();
   });
   return found;
@@ -258,8 +246,8 @@ std::int64_t WisdomStore::rows_read() const { return impl_->rows_read; }
 std::int64_t WisdomStore::count() {
   std::int64_t count = 0;
   // The condition makes SQLite count row by row, which the limit of steps sees.
-  impl_->read_all("SELECT count(*) FROM records WHERE id > 0", [&](Statement& row) {
-    if (row.step()) count = row.integer(0);
+  impl_->read_at_once(Impl::Cost::whole_file, [&](Session& s) {
+    count = s.connection->integer("SELECT count(*) FROM records WHERE id > 0");
   });
   return count;
 }

@@ -1,7 +1,6 @@
-// The user's wisdom: a SQLite database that many processes may read and write at once. One record is kept per
-// identity (family, architecture, problem without its batch count, objective, device); configs that failed
-// the gate are kept beside it. Fitted models have a table of their own. It knows configs and coefficients
-// only as JSON text.
+// The user's wisdom: a SQLite database that many processes may read and write at once. It keeps one record
+// per identity (family, architecture, problem without batch count, objective, device), configs that failed
+// the gate, and fitted models. Configs and coefficients are JSON text.
 #pragma once
 
 #include <functional>
@@ -15,19 +14,18 @@ namespace tilewright {
 
 class WisdomStore : public WisdomSource {
  public:
-  // Mode::write makes the file and its folder when they are missing, and both modes bring an older schema up
-  // to date, readers of a file that cannot be written in memory. The file is open only within calls. Throws
-  // Error(io) with the reason for what is no wisdom database; nothing is written to it.
+  // Mode::write makes a missing file and folder. Both modes upgrade an older schema, readers of a file that
+  // cannot be written in memory. The file is open only within calls. Throws Error(io) with the reason for a
+  // file that is not a wisdom database, which stays as it is.
   WisdomStore(std::string path, sqlite::Mode mode, std::chrono::milliseconds wait = sqlite::Limits().wait);
   ~WisdomStore() override;
 
-  // Each in a transaction of its own, which is on the disk when the call returns.
-  void put(const WisdomRecord& record);    // replaces the record of the same identity
-  bool merge(const WisdomRecord& record);  // unless that is better measured; true when it was kept
-  // What tuning has found, now or in a run that is resumed: unless that is newer, or well measured and this
-  // is not; true when it was kept.
+  // Each call is a transaction, on disk when it returns. put() replaces the record of equal identity, merge()
+  // unless that is_better(), add_found(), for results of tuning, if the new one supersedes() it; they return
+  // true if the record was kept.
+  void put(const WisdomRecord& record);
+  bool merge(const WisdomRecord& record);
   bool add_found(const WisdomRecord& record);
-  // Likewise of models.
   void put(const FittedModel& model);
   bool merge(const FittedModel& model);
   bool add_found(const FittedModel& model);

@@ -1,4 +1,4 @@
-// Asks the sources stage by stage.
+// Lookups in the sources, stage by stage.
 #include "wisdom/wisdom.hpp"
 
 #include <algorithm>
@@ -11,8 +11,6 @@
 
 #include "core/folder.hpp"
 #include "core/host/fork_gate.hpp"
-#include "core/share.hpp"
-#include "wisdom/lines.hpp"
 #include "wisdom/sqlite.hpp"
 #include "wisdom/store.hpp"
 
@@ -26,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t hit_limit = 8;
 constexpr auto without_locked = std::chrono::seconds(1);
 
-// A row that was found by its keys may say anything.
+// Foreign rows may hold any text.
 bool is_problem(const std::string& text) {
   try {
     (void)subject_of(text);
@@ -45,24 +43,24 @@ WisdomMatch match_of(WisdomStage stage) {
 }  // namespace
 
 struct Wisdom::Impl {
-  // One file and what is known of it. Null before its first use.
+  // One file; its source is null before the first use.
   struct File {
     WisdomFile named;
     std::unique_ptr<WisdomSource> source;
     bool given_up = false;
     Clock::time_point again{};                       // not before
-    std::optional<std::vector<FittedModel>> models;  // once they were asked for
+    std::optional<std::vector<FittedModel>> models;  // cached
   };
 
   std::vector<File> files;
   std::string device;
   std::function<void(const std::string&)> report;
-  // Of all that follows and of the files; never held while a record is offered or visited by a caller.
+  // Guards the files and the members below; never held while a caller visits a record.
   Mutex mutex;
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
-  std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // asked for whole
+  std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // whole families, cached
 
-  // Lines are read whole, which takes a second and more where there are very many.
+  // Reports a large file of lines, which takes a second or more to read.
   void open(File& file, std::chrono::milliseconds wait) {
     constexpr double mebibyte = 1 << 20, many = 32;
     const std::string& path = file.named.path;
@@ -73,8 +71,7 @@ struct Wisdom::Impl {
       report(fmt::format("reading the {:.0f} MiB of '{}'", size, path));
   }
 
-  // Calls `use` with the source of the file; a file that was not named is given up when that throws. False
-  // where another process keeps it locked.
+  // Calls `use` with the file's source; an unnamed file is given up if that throws. False if it is locked.
   template <class Use>
   bool with_source(File& file, Use&& use, std::chrono::milliseconds wait = wait_of_calls) {
     if (file.given_up) return true;
@@ -84,12 +81,12 @@ struct Wisdom::Impl {
       use(*file.source);
     } catch (const sqlite::Locked& error) {
       file.again = Clock::now() + without_locked;
-      if (report) report(fmt::format("going on without it for now: {}", error.what()));
+      if (report) report(fmt::format("continuing without it for now: {}", error.what()));
       return false;
     } catch (const Error& error) {
       if (file.named.named || error.code() != ErrorCode::io) throw;
       file.given_up = true;
-      if (report) report(fmt::format("going on without the user's wisdom: {}", error.what()));
+      if (report) report(fmt::format("continuing without the user's wisdom: {}", error.what()));
     }
     return true;
   }
@@ -103,7 +100,7 @@ struct Wisdom::Impl {
     return *file.models;
   }
 
-  // Of a command, which waits for what it was asked for.
+  // For commands: waits for locked files.
   template <class Use>
   void each_whole(Use&& use) {
     std::lock_guard lock(mutex);
@@ -119,17 +116,17 @@ struct Wisdom::Impl {
       };
       if (!with_source(file, patiently, sqlite::Limits().wait))
         throw Error(ErrorCode::io, "wisdom",
-                    fmt::format("wisdom = '{}': another process keeps it locked", file.named.path));
+                    fmt::format("wisdom = '{}': it is locked by another process", file.named.path));
     }
   }
 
-  // What was asked, how far, and what was offered so far.
+  // A lookup: its stage and the configs offered so far.
   struct Search {
     WisdomQuery query;
     std::size_t step = 0;
     WisdomStage stage = WisdomStage::exact;
     std::optional<ShapeSearch> found;
-    std::map<std::size_t, std::shared_ptr<ShapeIndex>> indexes;  // of the files that were asked
+    std::map<std::size_t, std::shared_ptr<ShapeIndex>> indexes;  // of the files asked
     std::vector<nlohmann::json> configs;
     bool repeated = false;
 
@@ -145,8 +142,8 @@ struct Wisdom::Impl {
     return at->second;
   }
 
-  // Each file for the very problem, then all of them stage by stage. One file after the other: what the
-  // user's own records answer opens no other file. False when all have been asked.
+  // Asks each file in turn for the exact problem, so that the user's records open no other file, then all
+  // files for each later stage. False at the end.
   bool advance(Search& search) {
     constexpr std::array later{WisdomStage::near_shape, WisdomStage::exact_elsewhere,
                                WisdomStage::near_elsewhere};
@@ -159,7 +156,6 @@ struct Wisdom::Impl {
     return true;
   }
 
-  // The next best; none when all have been asked.
   std::optional<WisdomAnswer> next_answer(Search& search) {
     std::lock_guard lock(mutex);
     while (search.configs.size() < hit_limit) {
@@ -167,7 +163,7 @@ struct Wisdom::Impl {
       if (!one && !advance(search)) break;
       if (!one) continue;
       auto& record = one->shape->record;
-      bool is_gone = false;  // another took its place meanwhile
+      bool is_gone = false;  // replaced by another process
       if (record == nullptr)
         with_source(files[one->source], [&](WisdomSource& source) {
           auto fetched = source.fetch(one->shape->number);
@@ -178,13 +174,13 @@ struct Wisdom::Impl {
         search.step = 0, search.found.reset(), search.indexes.clear();
         continue;
       }
-      // What a row holds that is no config has been read as none.
+      // An unreadable config was read as an empty one.
       if (record == nullptr || record->config.empty() || !search.is_new(record->config) ||
           !is_problem(record->problem))
         continue;
       search.configs.push_back(record->config);
-      return WisdomAnswer{record->config,     match_of(search.stage), record->source,
-                          record->recorded(), record->problem,        record->device};
+      return WisdomAnswer{record->config,  match_of(search.stage), record->source, record->recorded(),
+                          record->problem, record->device,         one->score};
     }
     return std::nullopt;
   }
@@ -225,7 +221,7 @@ std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
   if (best)
     answer = std::make_shared<const FoundModel>(
         FoundModel{std::move(found), best->same_device ? WisdomMatch::exact : WisdomMatch::near_device});
-  // A file that could not be read is not taken for one without models later.
+  // A file that could not be read is asked again.
   if (all) impl_->models.emplace(query, answer);
   return answer;
 }
@@ -298,7 +294,7 @@ std::vector<std::string> shipped_wisdom(const Environment& environment) {
 std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& environment) {
   std::vector<WisdomFile> files;
   if (!own.path.empty()) files.push_back(own);
-  // A program that never named them should not fail because one of them is damaged.
+  // A damaged shipped file must not fail the program.
   for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped), false);
   return files;
 }
@@ -314,7 +310,7 @@ bool is_lines_file(const std::string& path) {
 }
 
 std::unique_ptr<WisdomSource> open_wisdom(const std::string& path, std::chrono::milliseconds wait) {
-  if (is_lines_file(path)) return std::make_unique<WisdomLines>(path);
+  if (is_lines_file(path)) return open_lines(path);
   return std::make_unique<WisdomStore>(path, sqlite::Mode::read, wait);
 }
 

@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "analyze/counters.hpp"
-#include "analyze/launch_counters.hpp"
 #include "analyze/recorded_sweeps.hpp"
 
 namespace tilewright {

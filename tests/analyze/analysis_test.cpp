@@ -215,9 +215,9 @@ TEST_F(Sweeps, WhatIsNoTimeOrProblemIsRefusedWithItsLine) {
     line[nlohmann::json::json_pointer(path)] = value;
     EXPECT_NE(refusal({row(1, 1e-3, 1), line}).find(": line 3 " + words), std::string::npos) << words;
   };
-  refused("/seconds", 0.0, "says seconds = ");
-  refused("/seconds", -1e-3, "says seconds = ");
-  refused("/metrics/mean_seconds", 0.0, "says mean_seconds = ");
+  refused("/seconds", 0.0, "has seconds = ");
+  refused("/seconds", -1e-3, "has seconds = ");
+  refused("/metrics/mean_seconds", 0.0, "has mean_seconds = ");
   refused("/problem", "gemm:f64:nn", "has no problem: ");
   EXPECT_THROW(read_sweeps({folder_.path().string()}), Error) << "a folder";
 }
@@ -234,7 +234,12 @@ TEST_F(Sweeps, ConfigsThatAreNoneOfTheFamilyAreLeftOutAndCounted) {
   const auto all = cases(lines);
   EXPECT_EQ(all.at(0).points.size(), 1u);
   EXPECT_EQ(all[0].excluded.size(), 2u);
-  EXPECT_EQ(all[0].excluded.count("not measured: no config of gemm: 'extra' is not a field"), 1u);
+  EXPECT_EQ(
+      std::count_if(all[0].excluded.begin(), all[0].excluded.end(),
+                    [](const auto& one) {
+                      return one.first.starts_with("not measured: no config of gemm: 'extra' is not a field");
+                    }),
+      1);
 }
 
 TEST_F(Sweeps, LogsOfTheTunerNameTheirCardAndTheLibrary) {

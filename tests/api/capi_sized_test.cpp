@@ -64,7 +64,7 @@ TEST_F(SizedOptions, ANewerHeadersMembersMustBeUnset) {
   caller.newer = 1;
   c_[0] = 9;
   EXPECT_EQ(multiply(&caller.options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(message().find("members behind them are set"), std::string::npos) << message();
+  EXPECT_NE(message().find("members after them are set"), std::string::npos) << message();
   EXPECT_EQ(c_[0], 9);
 }
 
@@ -72,7 +72,8 @@ TEST_F(SizedOptions, AnUnsetSizeIsRefusedByEveryKind) {
   tilewright_options options = TILEWRIGHT_OPTIONS_INIT;
   options.struct_size = 0;
   EXPECT_EQ(multiply(&options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_EQ(message(), "options.struct_size = 0: it must be sizeof the struct, as its _INIT macro sets it");
+  EXPECT_EQ(message(),
+            "options.struct_size = 0 is not the size of the struct: initialise it by its _INIT macro");
   tilewright_lu_options lu = TILEWRIGHT_LU_OPTIONS_INIT;
   lu.struct_size = 0;
   double a = 2;

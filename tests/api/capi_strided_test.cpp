@@ -71,6 +71,23 @@ TEST_F(CApiStrided, NamesWhatIsWrongWithLevels) {
   EXPECT_EQ(c, std::vector<double>(8, -1));
 }
 
+TEST_F(CApiStrided, PlansTakeAFactorPerProblemIfTheirProblemSaysSo) {
+  const char* problem = "gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=8:alpha=per_problem";
+  tilewright_options options = TILEWRIGHT_OPTIONS_INIT;
+  options.alpha_per_problem = 1;
+  tilewright_plan* plan = nullptr;
+  EXPECT_EQ(tilewright_plan_create(context, problem, &options, &plan), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(last().find("options.alpha_per_problem = 1: a plan's problem states it"), std::string::npos);
+  EXPECT_EQ(plan, nullptr);
+  ASSERT_EQ(tilewright_plan_create(context, problem, nullptr, &plan), TILEWRIGHT_OK) << last();
+  const std::vector<double> alpha{0, 1, 2, 3, 4, 5, 6, 7};
+  std::vector<double> c(8, -1), wanted;
+  for (std::size_t i = 0; i < 8; ++i) wanted.push_back(alpha[i] * a[i] * b[i]);
+  EXPECT_EQ(tilewright_plan_run(plan, alpha.data(), a.data(), b.data(), &zero, c.data()), TILEWRIGHT_OK);
+  EXPECT_EQ(c, wanted);
+  tilewright_plan_destroy(plan);
+}
+
 TEST_F(CApiStrided, ChainsRunThroughScratch) {
   tilewright_plan* plan = nullptr;
   ASSERT_EQ(

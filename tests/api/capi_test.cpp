@@ -67,11 +67,11 @@ TEST_F(CApi, Gemm) {
 TEST_F(CApi, ValuesPerProblemAreRefusedWhereThereIsOneProblem) {
   std::vector<double> c(4, 7);
   tilewright_options options = {};
-  options.beta_varies = 1;
+  options.beta_per_problem = 1;
   EXPECT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one,
                             a.data(), 2, b.data(), 2, &zero, c.data(), 2, &options),
             TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "options.beta_varies = 1"));
+  EXPECT_TRUE(contains(tilewright_last_error(context), "options.beta_per_problem = 1"));
   EXPECT_EQ(c, std::vector<double>(4, 7));
 }
 
@@ -184,7 +184,9 @@ TEST_F(CApi, FaultsByRowsNameTheCallersArguments) {
   EXPECT_TRUE(contains(tilewright_last_error(context), "group 1 (from problem 1): ldb = 1 is smaller"));
 }
 
+// Notices are printed where the environment asks for them, and not for a program that wants none.
 TEST(CApiContext, NoticesCanBeSilenced) {
+  ASSERT_EQ(setenv("TILEWRIGHT_NOTICES", "on", 1), 0);
   for (const int silent : {0, 1}) {
     tilewright_context_options options = {};
     options.no_notices = silent, options.wisdom = "/nonexistent/wisdom.sqlite";
@@ -199,6 +201,7 @@ TEST(CApiContext, NoticesCanBeSilenced) {
     tilewright_destroy(quiet);
     EXPECT_EQ(::testing::internal::GetCapturedStderr().empty(), silent == 1);
   }
+  ASSERT_EQ(unsetenv("TILEWRIGHT_NOTICES"), 0);
 }
 
 TEST_F(CApi, TeamsHaveLimits) {
@@ -208,7 +211,7 @@ TEST_F(CApi, TeamsHaveLimits) {
   EXPECT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one,
                             a.data(), 2, b.data(), 2, &zero, c.data(), 2, &options),
             TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "threads = 100000 is above 4096"));
+  EXPECT_TRUE(contains(tilewright_last_error(context), "threads = 100000 must be at most 4096"));
 }
 
 TEST_F(CApi, GroupedAndVariable) {
@@ -259,7 +262,7 @@ TEST_F(CApi, GroupedAndVariable) {
 TEST_F(CApi, Plans) {
   tilewright_plan* plan = nullptr;
   ASSERT_EQ(tilewright_plan_create(context, "gemm:f64:nn:m=2,n=2,k=2", nullptr, &plan), TILEWRIGHT_OK);
-  EXPECT_TRUE(contains(tilewright_plan_explain(plan), "gemm_small_cpu"));
+  EXPECT_TRUE(contains(tilewright_plan_explain(plan), "cpu_small"));
   std::vector<double> c(4);
   EXPECT_EQ(tilewright_plan_run(plan, &one, a.data(), b.data(), &zero, c.data()), TILEWRIGHT_OK);
   EXPECT_EQ(c, product);
@@ -307,7 +310,7 @@ TEST_F(CApi, BadArgumentsGiveAStatusAndAMessage) {
   options = {};
   options.gpus = &wrong_gpu, options.gpu_count = 1;
   EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "gpus has -3"));
+  EXPECT_TRUE(contains(tilewright_last_error(context), "gpus contains -3"));
   options.gpus = nullptr;
   EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_TRUE(contains(tilewright_last_error(context), "gpu_count = 1"));

@@ -19,7 +19,7 @@ def multiply(library, threads):
     context = ctypes.c_void_p()
     assert library.tilewright_create(None, None, ctypes.byref(context)) == 0
     options = (ctypes.c_int * 64)(ctypes.sizeof(ctypes.c_int * 64))  # its size, and zeros but the threads
-    options[4] = threads
+    options[22] = threads
     a, c, one, zero = A, DOUBLES(), ctypes.c_double(1), ctypes.c_double(0)
     integers = lambda *values: [ctypes.c_int64(value) for value in values]
     status = library.tilewright_gemm_strided_batched(

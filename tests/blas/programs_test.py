@@ -159,7 +159,7 @@ class Records(unittest.TestCase):
             self.assertIn(f"{len(counts)} problems", listed)
             tuned = run(tool, "tune", "--from", merged, "--configs", "1", "--budget", "1s", "--wisdom", f"{folder}/w.sqlite",
                         preload=False)
-            self.assertIn("gemm:f64:nt:m=24,n=24,k=24", tuned.stdout + tuned.stderr)
+            self.assertIn("f64 nt 24 l1", tuned.stdout + tuned.stderr)
 
     def test_a_bad_log_is_named_and_nothing_is_merged(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +196,7 @@ class Records(unittest.TestCase):
             for verb in (["record", "list", folder], ["tune", "--from", folder]):
                 done = subprocess.run([os.environ["TOOL"], *verb], capture_output=True, text=True, env=environment())
                 self.assertNotEqual(done.returncode, 0)
-                self.assertIn("cannot be read", done.stderr)
+                self.assertIn("cannot be opened", done.stderr)
 
     def test_plans_are_made_before_the_clock_starts(self):
         script = "import numpy as np; a = np.ones((9, 7)); a @ a.T.copy()"

@@ -132,8 +132,8 @@ class Analyze(unittest.TestCase):
         self.assertGreaterEqual(page.counts["svg"], 10)
         said = " ".join(page.texts)
         for words in ("Fig. 4", "Fig. 5", "Table II", "Figs. 6 to 8", "Fig. 9", "3.3", "3.4", "section 4",
-                      "96 configs on made up", "1 configs not measured: element (1, 2) is wrong", "bytes.l2_per_s",
-                      "No counters of a profiler were given"):
+                      "96 configs on made up", "1 config not measured: element (1, 2) is wrong", "bytes.l2_per_s",
+                      "counters of a profiler (--counters was not given)"):
             self.assertIn(words, said)
         self.assertIn("96 configs, 96 with energy", out)
         self.assertEqual(lines[0]["section"], "run")
@@ -166,7 +166,9 @@ class Analyze(unittest.TestCase):
         self.check_drawings(text, page)
         said = " ".join(page.texts)
         self.assertIn("96 configs time only: NVML was not found", said)
-        self.assertIn("No energy was measured for at least three configs", said)
+        self.assertIn("no energy was measured for at least three configs", said)
+        self.assertEqual(text.count('class="missing"'), 1)
+        self.assertIn("What each axis is worth", said)
         self.assertIn("No config was measured at two sizes", said)
         self.assertNotIn("hull", [line["section"] for line in lines])
         self.assertEqual([line["objective"] for line in lines if line["section"] == "best"], ["time"])
@@ -215,10 +217,10 @@ class Analyze(unittest.TestCase):
     def test_wrong_use_is_named(self):
         path = self.write("a.jsonl", self.sweep())
         for arguments, words in ((("missing.jsonl", "--json", "-"), "SWEEP = 'missing.jsonl' cannot be read"),
-                                 ((path,), "neither --html nor --json"),
+                                 ((path,), "--html or --json is required"),
                                  ((path, "--json", "-", "--problem", "gemm:f32"), "--problem = 'gemm:f32' is not in"),
-                                 ((path, "--json", "-", "--counters", path), "--counters and --order are given together"),
-                                 ((path, "--json", "-", "--counters", path, "--order", path), "is no CSV of ncu")):
+                                 ((path, "--json", "-", "--counters", path), "must be given together"),
+                                 ((path, "--json", "-", "--counters", path, "--order", path), "is not a CSV file of ncu")):
             result = tool("analyze", *arguments)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(words, result.stderr)
@@ -227,11 +229,11 @@ class Analyze(unittest.TestCase):
             rows = self.sweep()
             rows[5].update(wrong)
             result = tool("analyze", self.write("wrong.jsonl", rows), "--json", "-")
-            self.assertIn("line 7 says " + next(iter(wrong)), result.stderr)
+            self.assertIn("line 7 has " + next(iter(wrong)), result.stderr)
         result = tool("analyze", path, path, "--json", "-")
         self.assertEqual((result.returncode, "is given twice" in result.stderr), (2, True), result.stderr)
         empty = self.write("empty.jsonl", [])
-        self.assertIn("holds no measured config", tool("analyze", empty, "--json", "-").stderr)
+        self.assertIn("contains no measured config", tool("analyze", empty, "--json", "-").stderr)
 
     def test_a_torn_last_line_is_passed_over(self):
         path, whole = self.write("a.jsonl", self.sweep()), self.folder / "whole.jsonl"
@@ -242,7 +244,7 @@ class Analyze(unittest.TestCase):
         path.write_text(path.read_text() + "\n")  # ended: no kill wrote that
         result = tool("analyze", path, "--json", whole)
         self.assertNotEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"line \d+ cannot be read \(no JSON from its byte \d+ on\)")
+        self.assertRegex(result.stderr, r"line \d+ is invalid \(invalid JSON at byte \d+\)")
 
     def test_inputs_are_not_written_over(self):
         path, other = self.write("a.jsonl", self.sweep()), self.write("b.jsonl", self.sweep())

@@ -6,16 +6,14 @@
 #include <numeric>
 
 #include "arrays/gemm_arrays.hpp"
-#include "arrays/gemm_pieces.hpp"
-#include "core/bound.hpp"
+#include "core/ceilings.hpp"
 #include "core/record_log.hpp"
-#include "gemm_verify.hpp"
-#include "hybrid_flags.hpp"
+#include "gemm_job.hpp"
 #include "lists.hpp"
-#include "recheck.hpp"
+#include "report/wisdom_table.hpp"
 #include "support/temp_folder.hpp"
+#include "tune_check.hpp"
 #include "tune_flags.hpp"
-#include "tune_report.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -42,9 +40,9 @@ TEST(HybridFlags, GpusMemoryAndShares) {
     set_hybrid(flags, options);
     return options;
   };
-  EXPECT_EQ(options("guided").split, SplitWay::guided);
+  EXPECT_EQ(options("guided").split, SplitRule::guided);
   EXPECT_EQ(options("25%").cpu_share, 0.25);
-  EXPECT_EQ(options("0.5").split, SplitWay::fixed);
+  EXPECT_EQ(options("0.5").split, SplitRule::fixed);
   EXPECT_FALSE(options("model").cpu_share.has_value());
   for (const char* wrong : {"fixed", "1.5", "150%", "-0.1", "", "%", "x"})
     EXPECT_THROW(options(wrong), Error) << wrong;

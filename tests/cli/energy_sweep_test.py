@@ -168,7 +168,7 @@ class EnergySweep(unittest.TestCase):
     def check_sample(self, path):
         order = self.folder / "order.jsonl"
         result = self.run_sweep("sample", "--json", path, "--done", path)
-        self.assertIn("is of another kind: its first line has no 'device_uuid'", result.stderr)
+        self.assertIn("is a log of another kind: its first line has no 'device_uuid'", result.stderr)
         result = self.run_sweep("sample", "--json", order, "--done", path, "--count", 8)
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = [json.loads(line) for line in order.read_text().splitlines()][1:]
@@ -201,10 +201,10 @@ class EnergySweep(unittest.TestCase):
         other.write_text(text.replace(rows[0]["sweep"]["device_uuid"], "GPU-another"))
         result, _, _ = self.screen("other.jsonl", "--resume")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("was begun with device_uuid", result.stderr)
+        self.assertIn("was started with device_uuid", result.stderr)
         other.write_text(text.replace(rows[0]["sweep"]["source_hash"], "0123"))
         result, _, _ = self.screen("other.jsonl", "--resume")
-        self.assertIn("was begun with source_hash", result.stderr)
+        self.assertIn("was started with source_hash", result.stderr)
         # Another card's configs are left to it, except for the anchors.
         other.write_text(text.replace(rows[0]["sweep"]["device_uuid"], "GPU-another"))
         result, rows, _ = self.screen("two.jsonl", "--done", other, "--anchors", 2)
@@ -249,7 +249,7 @@ class EnergySweep(unittest.TestCase):
         foreign = self.folder / "foreign.jsonl"
         foreign.write_text("my notes\n")
         result = self.run_sweep("screen", "--json", foreign, *QUICK)
-        self.assertIn("exists and is no sweep log", result.stderr)
+        self.assertIn("exists and is not a sweep log", result.stderr)
         self.assertEqual(foreign.read_text(), "my notes\n")
         result = self.run_sweep("compile", "--configs", foreign)
         self.assertIn("--configs = ", result.stderr)

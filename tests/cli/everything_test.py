@@ -131,7 +131,7 @@ class WithoutGpu(Everything):
                 if result.returncode == 2:
                     self.assertRegex(result.stderr, "no GPU|on a GPU")
                     self.assertTrue("device" in text or "--gpus" in text or "pinned" in text or "bench gemm" in text, text)
-        self.assertEqual({"analyze", "bench", "calibrate", "explain", "gemm", "info", "lu", "record", "tune", "wisdom"}, set(run))
+        self.assertEqual({"analyze", "bench", "calibrate", "explain", "gemm", "info", "lu", "pages", "record", "tune", "wisdom"}, set(run))
 
     def prepare(self, words):
         """Makes the folders and files that an example names."""
@@ -143,7 +143,7 @@ class WithoutGpu(Everything):
                 (self.folder / name).unlink(missing_ok=True)
                 self.tool("gemm", "A.npy", "B.npy", "-o", "D.npy", "--record", name)
         for name in {"f32.jsonl", "colleague.jsonl", "node1.sqlite", "node2.sqlite"} & set(words):
-            self.tool("wisdom", "export", "f32:nn:m=4,n=4,k=4", "-o", "lines.jsonl")
+            self.tool("wisdom", "export", "f32:nn:m=4,n=4,k=4", "--shipped", "-o", "lines.jsonl")
             if name.endswith("jsonl"):
                 (self.folder / "lines.jsonl").rename(self.folder / name)
             else:
@@ -152,12 +152,12 @@ class WithoutGpu(Everything):
     def test_tuning_without_problems(self):
         out = self.folder / "out.jsonl"
         tune = ("tune", "--budget", "1s", "--clock", "turns", "--wisdom", "none", "--residency", "l1", "--beta", "1")
-        self.assertIn("no PROBLEM is named", self.tool(*tune, "--json", out).stdout)
+        self.assertIn("no PROBLEM is given", self.tool(*tune, "--json", out).stdout)
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertEqual({row["dtype"] for row in rows}, {"f64", "f32"})
         self.assertLessEqual({4, 8, 16, 32}, {row["m"] for row in rows})
         again = self.tool(*tune, "--resume")
-        self.assertRegex(again.stdout, r"[1-9]\d* measured turns are kept")
+        self.assertRegex(again.stdout, r"[1-9]\d* measurements of the earlier run are used")
         narrow = self.tool("tune", "--budget", "0.5s", "--clock", "turns", "--wisdom", "none", "--dtype", "c64", "--residency", "l1",
                            "--beta", "1")
         self.assertIn("c64", narrow.stdout)
@@ -169,16 +169,16 @@ class WithoutGpu(Everything):
                         "gemm:f64:nn:m=8,n=8,k=8:bits=fixed", "lu:f64:m=8,n=8:math=emulated"):
             for verb in ("explain", "tune"):
                 with self.subTest(problem, verb=verb):
-                    self.assertIn("is not built in this version", self.tool(verb, problem, codes=(2,)).stderr)
+                    self.assertIn("is not implemented in this version", self.tool(verb, problem, codes=(2,)).stderr)
             log = self.folder / "log.jsonl"
             log.write_text(json.dumps({"problem": problem, "count": 1, "seconds": 1.0}) + "\n")
-            self.assertIn("is not built in this version", self.tool("tune", "--from", log, codes=(1, 2)).stderr)
+            self.assertIn("is not implemented in this version", self.tool("tune", "--from", log, codes=(1, 2)).stderr)
         for words in (("factor", "potrf", "A.npy"), ("solve", "A.npy", "B.npy"), ("bench", "clients"), ("bench", "--math", "emulated"),
                       ("bench", "--bits", "fixed"), ("tune", SMALL, "--part", "1/2"), ("tune", SMALL, "--arrival", "idle")):
             with self.subTest(words):
-                self.assertIn("is not built in this version", self.tool(*words, codes=(2,)).stderr)
+                self.assertIn("is not implemented in this version", self.tool(*words, codes=(2,)).stderr)
         # An error of grammar is still one.
-        self.assertNotIn("not built", self.tool("explain", "gemm:f64:nn:m=8,n=8,k=8:maths=full", codes=(2,)).stderr)
+        self.assertNotIn("not implemented", self.tool("explain", "gemm:f64:nn:m=8,n=8,k=8:maths=full", codes=(2,)).stderr)
 
     def test_rates_below_those_of_fewer_threads_are_not_kept(self):
         measure = ("info", "--measure", "--megabytes", "1", "--json", "-")
@@ -218,7 +218,7 @@ class OnFakeGpu(Everything):
                       ("explain", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6:location=device", "lu:f64:m=300,n=300"),
                       ("tune", "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=9:location=device", "--megabytes", "1", "--budget", "1s",
                        "--configs", "3"),
-                      ("wisdom", "list"), ("wisdom", "export", "-o", "w.jsonl"), ("wisdom", "diff", "w.jsonl"),
+                      ("wisdom", "list"), ("wisdom", "list", "--shipped"), ("wisdom", "export", "--shipped", "-o", "w.jsonl"), ("wisdom", "diff", "w.jsonl"),
                       ("wisdom", "import", "w.jsonl"), ("tune", "--check", "--budget", "1s", "--megabytes", "1")):
             with self.subTest(words):
                 self.tool(*words, codes=(0, 1, 2) if "--check" in words else (0,))

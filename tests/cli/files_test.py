@@ -96,7 +96,7 @@ class Files(Case):
         self.lines.write_text(json.dumps({**RECORD, "device": "Another"}) + "\n")
         result = self.run_tool("wisdom", "import", self.lines, "--into", full)
         if result.returncode != 0:
-            self.assert_one_sentence(result, 1, full, "its last record has the largest number")
+            self.assert_one_sentence(result, 1, full, "its record numbers are used up")
 
     def test_a_line_without_an_end_is_refused(self):
         log = self.work / "log"

@@ -2,14 +2,12 @@
 """Drives the built tool where the environment is not its own: closed and full standard files, limits of the shell, files
 that others left, links, paths that are no UTF-8, ignored signals. Takes the tool's path."""
 
-import contextlib
 import json
 import os
 import pathlib
 import resource
 import shutil
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -21,6 +19,7 @@ import numpy
 
 TOOL = None
 SMALL = "gemm_batched:f64:nn:m=3,n=4,k=5:strided:batch=100:residency=l1"
+RECORD = {"family": "gemm_small_cpu", "device": "Abacus", "seconds": 1e-8, "config": {"isa": "portable"}, "problem": SMALL}
 
 
 class Case(unittest.TestCase):
@@ -84,7 +83,7 @@ class StandardFiles(Case):
 
     def test_full_stdout_fails_every_verb(self):
         records = self.work / "w.jsonl"
-        records.write_text("".join(json.dumps({**Wisdom.RECORD, "problem": SMALL.replace("m=3", f"m={m}")}) + "\n"
+        records.write_text("".join(json.dumps({**RECORD, "problem": SMALL.replace("m=3", f"m={m}")}) + "\n"
                                    for m in range(1, 65)))  # more than a buffer holds
         bench = ("bench", "--sizes", "2", "--residency", "l1", "--repetitions", "1", "--peers", "none")
         for arguments in (("info",), ("info", "--json", "-"), ("explain", SMALL), ("explain", SMALL, "--json", "-"),
@@ -96,7 +95,7 @@ class StandardFiles(Case):
                 self.assertEqual(result.returncode, 1, result.stderr)
                 said = [line for line in result.stderr.decode().splitlines() if line.startswith("tilewright: ")]
                 self.assertEqual(len(said), 1, result.stderr)  # except for the lines that --json - moves to stderr
-                self.assertRegex(said[0], r"^tilewright: (stdout|json = '-') cannot be written: No space left")
+                self.assertRegex(said[0], r"^tilewright: (stdout|--json = '-') cannot be written: No space left")
 
     def test_no_peer_speaks_for_itself(self):
         result = self.run_tool("bench", "gemm", "--location", "host", "--dtype", "f64", "--sizes", "72", "--threads", "1,2",
@@ -149,12 +148,12 @@ class Files(Case):
         self.c.symlink_to("round.npy")
         (self.work / "round.npy").symlink_to("C.npy")
         self.assert_one_sentence(self.run_tool(*self.job), 2, "output", self.c)
-        self.assert_one_sentence(self.run_tool("gemm", self.a, self.b, "-o", self.work / "D.npy", "--record", self.c), 1,
+        self.assert_one_sentence(self.run_tool("gemm", self.a, self.b, "-o", self.work / "D.npy", "--record", self.c), 2,
                                  "record", self.c)
         self.assertTrue(self.c.is_symlink() and (self.work / "round.npy").is_symlink())
         self.c.unlink()
         self.c.symlink_to("no/such.npy")
-        self.assert_one_sentence(self.run_tool(*self.job), 2, f"output = '{self.c}' leads to", "no/such.npy'")
+        self.assert_one_sentence(self.run_tool(*self.job), 2, f"output = '{self.c}' is a link to", "no/such.npy'")
 
     def test_a_dash_is_no_array(self):
         self.assert_one_sentence(self.run_tool("gemm", self.a, self.b, "-o", "-", cwd=self.work), 2, "output = '-'", "stdout")
@@ -166,7 +165,7 @@ class Files(Case):
         whole = self.a.read_bytes()
         for descr, shown in ((b"<f8\0", "<f8\\x00"), (b"<\x1b8", "<\\x1b8")):
             self.a.write_bytes(whole.replace(b"'<f8', ", b"'" + descr + b"'," + b" " * (4 - len(descr))))
-            self.assert_one_sentence(self.run_tool(*self.job), 2, f"dtype '{shown}', not one of")
+            self.assert_one_sentence(self.run_tool(*self.job), 2, f"dtype '{shown}', which is not one of")
 
     def test_access_rights_stay(self):
         for rights in (0o400, 0o640):
@@ -182,7 +181,7 @@ class Files(Case):
         self.assertFalse(self.c.exists())
 
     def test_a_log_that_cannot_be_written_is_refused_first(self):
-        self.assert_one_sentence(self.run_tool(*self.job, "--record", self.work / "no" / "log"), 1, "record", "no/log")
+        self.assert_one_sentence(self.run_tool(*self.job, "--record", self.work / "no" / "log"), 2, "record", "no/log")
         self.assertFalse(self.c.exists())
 
     def test_paths_that_are_no_utf8(self):
@@ -199,131 +198,6 @@ class Files(Case):
         self.assert_one_sentence(self.run_tool(*self.job, "--objective", b"\xff"), 2, "objective")
         self.assert_one_sentence(self.run_tool("explain", b"gemm:\xff"), 2, "problem")
         self.assertEqual(self.run_tool("info", "--json", "-").returncode, 0)
-
-
-class Wisdom(Case):
-    RECORD = {"family": "gemm_small_cpu", "device": "Abacus", "seconds": 1e-8, "config": {"isa": "portable"}, "problem": SMALL}
-    MODEL = {"model": "transfer", "device": "Abacus", "coefficients": {}}
-
-    def refused(self, line, *says):
-        lines = self.work / "w.jsonl"
-        lines.write_text(json.dumps(self.RECORD) + "\n" + json.dumps(line) + "\n")
-        own = self.work / "own.sqlite"
-        for result in (self.run_tool("wisdom", "import", lines, "--into", own),
-                       self.run_tool("explain", SMALL, variables={"TILEWRIGHT_WISDOM": str(lines), "TILEWRIGHT_CPU": "portable"})):
-            self.assert_one_sentence(result, 1, f"{lines}:2 is malformed", *says)
-        self.assertFalse(own.exists())
-
-    def test_what_no_measurement_gives_is_refused(self):
-        for key, value in (("seconds", -1), ("samples", -7), ("energy_j", -5), ("default_seconds", -1e-9),
-                           ("time", "yesterday"), ("verdict", "maybe"), ("error", -1)):
-            with self.subTest(key=key):
-                self.refused({**self.RECORD, key: value}, key, value)
-        for key, value in (("mr", 100000), ("prefetch_bytes", -1)):
-            with self.subTest(key=key):
-                self.refused({**self.RECORD, "config": {"isa": "portable", key: value}}, f"{key} = {value}")
-        self.refused({"model": "transfer"}, "device")
-        self.refused({**self.MODEL, "samples": -1}, "samples = -1")
-        lines = self.work / "good.jsonl"
-        lines.write_text(json.dumps({**self.RECORD, "time": "2016-11-21", "verdict": "failed"}) + "\n" +
-                         json.dumps(self.MODEL) + "\n")
-        result = self.run_tool("wisdom", "import", lines, "--into", self.work / "own.sqlite")
-        self.assertIn("1 of 1 record", result.stdout.decode(), result.stderr)
-
-    def test_many_lines_are_announced(self):
-        lines = self.work / "w.jsonl"
-        lines.write_text(json.dumps({**self.RECORD, "note": "x" * 999000}) + "\n")
-        text = lines.read_text()
-        with open(lines, "a") as file:
-            for _ in range(40):
-                file.write(text)
-        own = {"TILEWRIGHT_WISDOM": str(lines), "TILEWRIGHT_NOTICES": "on"}
-        for result in (self.run_tool("explain", SMALL, variables=own),
-                       self.run_tool("wisdom", "import", lines, "--into", self.work / "own.sqlite")):
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn(f"reading the 39 MiB of '{lines}'", result.stderr.decode())
-
-    def test_a_hostile_database_is_refused_by_every_verb_and_left_alone(self):
-        own, lines = self.work / "own.sqlite", self.work / "w.jsonl"
-        lines.write_text(json.dumps(self.RECORD) + "\n")
-        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
-        for name, change, says in (
-                ("trigger", "CREATE TRIGGER wipe AFTER INSERT ON records BEGIN DELETE FROM records; END", "trigger 'wipe'"),
-                ("view", f"DROP TABLE models; CREATE VIEW models AS {endless}", "view 'models'"),
-                ("text", "UPDATE records SET device = CAST(x'ff41' AS TEXT)", "a 'device' that is not UTF-8 text")):
-            evil = self.work / f"{name}.sqlite"
-            self.assertEqual(self.run_tool("wisdom", "import", lines, "--into", evil).returncode, 0)
-            with contextlib.closing(sqlite3.connect(evil, isolation_level=None)) as connection:
-                connection.executescript(change)
-            before = evil.read_bytes()
-            verbs = [("wisdom", "import", evil, "--into", own), ("wisdom", "merge", evil, "--into", own),
-                     ("wisdom", "list", "--file", evil), ("wisdom", "export", "--file", evil), ("wisdom", "diff", lines, evil)]
-            if name != "text":
-                verbs += [("wisdom", "import", lines, "--into", evil), ("tune", SMALL, "--budget", "0.2s", "--wisdom", evil)]
-            for verb in verbs:
-                with self.subTest(name=name, verb=verb):
-                    self.assert_one_sentence(self.run_tool(*verb), 1, evil, says)
-            if name != "text":
-                self.assert_one_sentence(self.run_tool("explain", SMALL, variables={"TILEWRIGHT_WISDOM": str(evil)}), 1, evil, says)
-            self.assertEqual(evil.read_bytes(), before)
-        self.assertFalse(own.exists())
-
-    def test_an_export_never_replaces_a_database(self):
-        own, lines = self.work / "own.sqlite", self.work / "w.jsonl"
-        lines.write_text(json.dumps(self.RECORD) + "\n")
-        self.assertEqual(self.run_tool("wisdom", "import", lines, "--into", own).returncode, 0)
-        before = own.read_bytes()
-        self.assert_one_sentence(self.run_tool("wisdom", "export", "--file", lines, "-o", own), 2, own, "is a database")
-        self.assertEqual(own.read_bytes(), before)
-
-    def test_a_locked_database_is_seen_before_the_search(self):
-        own = self.work / "own.sqlite"
-        tune = ("tune", SMALL, "--budget", "0.2s", "--clock", "turns", "--wisdom", own)
-        self.assertEqual(self.run_tool(*tune).returncode, 0)
-        log = self.folder / "data" / "tilewright" / "sweep.jsonl"
-        before = log.read_bytes()
-        connection = sqlite3.connect(own, isolation_level=None)
-        connection.execute("BEGIN EXCLUSIVE")
-        try:
-            self.assert_one_sentence(self.run_tool(*tune), 1, own, "locked")
-        finally:
-            connection.close()
-        self.assertEqual(log.read_bytes(), before)
-
-    def test_a_database_that_is_locked_later_costs_no_measurements(self):
-        own = self.work / "own.sqlite"
-        log = self.folder / "data" / "tilewright" / "sweep.jsonl"
-        process = subprocess.Popen([TOOL, "tune", SMALL, "--clock", "turns", "--budget", "1s", "--wisdom", str(own)],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
-        while process.poll() is None and not (log.exists() and log.read_bytes().count(b"\n") > 2):
-            time.sleep(0.01)
-        connection = sqlite3.connect(own, isolation_level=None)
-        connection.execute("BEGIN EXCLUSIVE")
-        _, errors = process.communicate(timeout=120)
-        connection.close()
-        self.assertEqual(process.returncode, 1, errors)
-        self.assertIn("--resume keeps it", errors)
-        again = self.run_tool("tune", SMALL, "--clock", "turns", "--budget", "1s", "--wisdom", own, "--resume")
-        self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("kept in", again.stdout.decode())
-
-    def test_two_searches_at_once(self):
-        tune = [TOOL, "tune", SMALL, "--clock", "turns", "--wisdom", str(self.work / "own.sqlite")]
-        log = self.folder / "data" / "tilewright" / "sweep.jsonl"
-        first = subprocess.Popen([*tune, "--budget", "60s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 env=self.environment())
-        try:
-            while first.poll() is None and not (log.exists() and log.read_bytes()):
-                time.sleep(0.01)
-            second = self.run_tool(*tune[1:], "--budget", "0.2s")
-            self.assertEqual(second.returncode, 0, second.stderr)
-            self.assertIn("sweep.2.jsonl", second.stderr.decode())
-            self.assertTrue(log.with_name("sweep.2.jsonl").read_bytes())
-            self.assert_one_sentence(self.run_tool(*tune[1:], "--sweep", log), 1, "sweep", "another run")
-            self.assert_one_sentence(self.run_tool(*tune[1:], "--resume"), 1, "sweep", "another run")
-        finally:
-            first.send_signal(signal.SIGINT)
-            first.communicate(timeout=120)
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("mount"), "only root can mount a small disk")
@@ -343,7 +217,7 @@ class FullDisk(Case):
 
     def test_no_empty_files_stay(self):
         records = self.work / "w.jsonl"
-        records.write_text(json.dumps(Wisdom.RECORD) + "\n")
+        records.write_text(json.dumps(RECORD) + "\n")
         out = self.disk / "out"
         bench = ("bench", "--sizes", "2", "--residency", "l1", "--repetitions", "1", "--peers", "none")
         for argument, arguments in (("json", (*bench, "--json", out)), ("json", (*self.job, "--json", out)),
@@ -421,22 +295,22 @@ class BeyondNumbers(Case):
         numpy.save(self.b, self.right)
         result = self.run_tool(*self.job, "--verify", *flags)
         self.assertEqual(result.returncode, 0, result.stderr)
-        said = result.stdout.decode()
+        said = " ".join(result.stdout.decode().split())  # where its lines break does not matter
         self.assertIn("verified the whole product", said)
         self.assertNotIn("NOT verified", said)
         self.assertNotIn("inf of", said)
         return said
 
     def test_nan_and_infinities_that_must_be(self):
-        self.assertIn("; 16 elements are NaN or infinite, as they must be", self.verified("--alpha", "nan"))
+        self.assertIn("; NaN or infinite, as they must be: 16 elements", self.verified("--alpha", "nan"))
         self.left[1, 2] = numpy.nan
-        self.assertIn("; 4 elements are NaN or infinite", self.verified())
+        self.assertIn("; NaN or infinite, as they must be: 4 elements", self.verified())
         self.left[1, 2] = -numpy.inf
-        self.assertIn("; 4 elements are NaN or infinite", self.verified())
+        self.assertIn("; NaN or infinite, as they must be: 4 elements", self.verified())
         self.left[1, 2] = 1e308
         self.right[2] = (100, -100, 1e-3, 1e-3)
         said = self.verified("--json", self.work / "out.json")
-        self.assertIn("; 2 elements are NaN or infinite", said)
+        self.assertIn("; NaN or infinite, as they must be: 2 elements", said)
         self.assertIn("worst element", said)
         self.assertEqual(json.loads((self.work / "out.json").read_text())["verified_not_finite"], 2)
 
@@ -444,7 +318,7 @@ class BeyondNumbers(Case):
         self.left[0], self.right[:, 0] = (1e308, 1e308, -1e308, -1e308), 1
         self.right[:, 1:] *= 0.1
         said = self.verified("--json", self.work / "out.json")
-        self.assertIn("; nothing is said of 1 elements: sums of their size overflow", said)
+        self.assertIn("; not verified, since sums of that size overflow: 1 element", said)
         self.assertEqual(json.loads((self.work / "out.json").read_text())["verified_unbounded"], 1)
 
 

@@ -136,7 +136,7 @@ class Nothing(Case):
 class Headers(Case):
     def test_what_numpy_refuses_is_refused(self):
         form = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }"
-        for word, header in (("behind", form + "x"), ("twice", form[:-1] + "'shape': (1, 1), }")):
+        for word, header in (("continues after its dictionary", form + "x"), ("twice", form[:-1] + "'shape': (1, 1), }")):
             text = header.ljust(117) + "\n"
             path = self.folder / "bad.npy"
             path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(32))

@@ -143,8 +143,8 @@ class Keys(Case):
         for arguments in (("factor",), ("factor", "--help"), ("factor", "potrf", a), ("bench", "factor"), ("bench", "clients"),
                           ("bench", "--math", "emulated"), ("gemm", a, b, "-o", self.folder / "C.npy", "--math=emulated"),
                           ("tune", "--part", "1/2")):
-            self.assertIn("is not built in this version", self.ran(*arguments, code=2).stderr, arguments)
-        self.assertIn("'facto' is no verb", self.ran("facto", "--help", code=2).stderr)
+            self.assertIn("is not implemented in this version", self.ran(*arguments, code=2).stderr, arguments)
+        self.assertIn("'facto' is not a verb", self.ran("facto", "--help", code=2).stderr)
         self.ran("factor.npy", code=2)
 
     def test_hybrid_asks_for_a_gpu(self):
@@ -154,7 +154,7 @@ class Keys(Case):
             result = self.ran("bench", "hybrid", "--sizes", "64", "--peers", "none", "--repetitions", "1", *arguments,
                               code=0 if has_gpu else 2)
             if not has_gpu:
-                self.assertRegex(result.stderr, f"{arguments[0]} = '{arguments[1]}': no GPU")
+                self.assertRegex(result.stderr, f"{arguments[0]} = '{arguments[1]}' needs a GPU: no GPU")
 
     def test_helps(self):
         self.assertIn("FILE...", self.ran("wisdom", "diff", "--help").stdout)
@@ -164,7 +164,7 @@ class Keys(Case):
     def test_tune_is_short(self):
         job = ("tune", SMALL, "--budget", "0.2s", "--clock", "turns", "--wisdom", "none")
         short, whole = self.ran(*job).stdout, self.ran(*job, "--verbose").stdout
-        self.assertIn("--verbose lists them", short)
+        self.assertLessEqual(len(short.splitlines()), 4)
         self.assertNotIn("branches of the space", short)
         self.assertIn("branches of the space", whole)
 

@@ -4,7 +4,6 @@
 #include "bench/lu/contest.hpp"
 #include "bench_flags.hpp"
 #include "lu/calls.hpp"
-#include "lu/problem.hpp"
 
 namespace tilewright {
 namespace {
@@ -14,8 +13,8 @@ TEST(BenchLu, PlansWhatIsTriedOfAMatrixToFactor) {
   flags.family = "lu";
   flags.sizes = "100:300:100,50x70";
   flags.target = "auto,cpu";
-  flags.lu.panels = "auto,16:48:16,exhaustive";
-  flags.lu.selects = "square";
+  flags.own["--nb"] = "auto,16:48:16,exhaustive";
+  flags.own["--selects"] = "square";
   flags.hybrid.gpus = "0,2";
   const bench::Plan plan = cli::plan_bench(flags);
   ASSERT_EQ(plan.cases.size(), 4u);
@@ -23,10 +22,10 @@ TEST(BenchLu, PlansWhatIsTriedOfAMatrixToFactor) {
   EXPECT_EQ(problem_text(plan.cases[3]), "lu:f64:m=50,n=70");
   EXPECT_EQ(plan.ways, (std::vector<std::string>{"automatic", "cpu"}));
   EXPECT_EQ(plan.memories, (std::vector<std::string>{"pageable", "pinned"}));
-  EXPECT_EQ(plan.lu.panels, (std::vector<std::int64_t>{0, 16, 32, 48}));
-  EXPECT_TRUE(plan.lu.exhaustive);
-  EXPECT_EQ(plan.lu.selects, std::vector<LuSelect>{LuSelect::square});
-  EXPECT_EQ(plan.lu.options.gpus, (std::vector<int>{0, 2}));
+  EXPECT_EQ(lu_trials(plan).panels, (std::vector<std::int64_t>{0, 16, 32, 48}));
+  EXPECT_TRUE(lu_trials(plan).exhaustive);
+  EXPECT_EQ(lu_trials(plan).selects, std::vector<LuSelect>{LuSelect::square});
+  EXPECT_EQ(lu_trials(plan).options.gpus, (std::vector<int>{0, 2}));
 }
 
 TEST(BenchLu, WaysAreVersionsBySelectionsByPanels) {
@@ -34,7 +33,7 @@ TEST(BenchLu, WaysAreVersionsBySelectionsByPanels) {
   flags.family = "lu";
   flags.sizes = "60,400";
   flags.threads = "3";
-  flags.lu.panels = "auto,100";
+  flags.own["--nb"] = "auto,100";
   const bench::Plan plan = cli::plan_bench(flags);
   std::vector<std::string> lines;
   const auto ways = lu_ways_of(plan, plan.cases[1], true, lines);
@@ -53,7 +52,7 @@ TEST(BenchLu, WaysAreVersionsBySelectionsByPanels) {
   ASSERT_EQ(lines.size(), 1u);
   const auto searched = lu_searched_ways(plan, plan.cases[1], true);
   ASSERT_EQ(searched.size(), 1u);
-  EXPECT_EQ(searched[0].split, SplitWay::exhaustive);
+  EXPECT_EQ(searched[0].split, SplitRule::exhaustive);
   EXPECT_EQ(searched[0].options.target, Target::hybrid);
   EXPECT_EQ(lu_searched_ways(plan, plan.cases[0], false).size(), 0u);
 }

@@ -71,7 +71,7 @@ class LuOnCpu(LuBench):
                 self.assertGreaterEqual(row["metrics"]["deviation"], 0)
             if row["metrics"]["variant"] == "exhaustive nb=16":
                 self.assertEqual([one["nb"] for one in row["metrics"]["tried"]], [16])
-        self.assertIn("nb = 100 is left out, being more than its 64 columns", result.stdout)
+        self.assertIn("nb = 100 is left out, because it exceeds the 64 columns", result.stdout)
         self.assertEqual(self.variants(rows, impl="tilewright", n=64)[:2], ["cpu", "cpu nb=16"])
         self.assertGreaterEqual(summaries[0]["deviation"]["cpu"]["mean"], 0)
 
@@ -97,7 +97,7 @@ class LuOnCpu(LuBench):
     def test_wrong_use(self):
         for arguments, says in ((("--ways", "sideways"), "--ways = 'sideways'"), (("--target", "tpu"), "--target = 'tpu'"),
                                 (("--sizes", "0"), "--sizes"), (("--sizes", "4x5x6"), "MxN"), (("--nb", "0"), "--nb"),
-                                (("--nb", "61"), "61 is more than the 60 columns"), (("--selects", "guess"), "--selects"),
+                                (("--nb", "61"), "contains 61, more than the 60 columns"), (("--selects", "guess"), "--selects"),
                                 (("--memory", "wet"), "--memory"), (("--peers", "openblas"), "--peers"),
                                 (("--ways", "cpu", "--target", "cpu"), "--target = 'cpu'"), (("--split", "0.5"), "--split"),
                                 (("--simulated-gpu", "50"), "--simulated-gpu"), (("--simulated-gpu", "0,4"), "positive"),

@@ -116,9 +116,9 @@ TEST_F(NpyTest, RefusesWhatItCannotUse) {
   EXPECT_TRUE(contains(refusal(with("'<i8'", "(2, 2)")), "dtype '<i8'"));
   EXPECT_TRUE(contains(refusal(with("[('x', '<f8')]", "(2, 2)")), "fields"));
   EXPECT_TRUE(contains(refusal(with("'<f8'", "(-2, 2)")), "lacks a number"));
-  EXPECT_TRUE(contains(refusal(with("'<f8'", "(4000000000, 4000000000)")), "passes 2^62 bytes"));
-  EXPECT_TRUE(contains(refusal(with("'<f8'", "(99999999999999999999,)")), "passes 2^63"));
-  EXPECT_TRUE(contains(refusal(with("'<f8'", "(3, 3)")), "needs 72 bytes of data, the file holds 64"));
+  EXPECT_TRUE(contains(refusal(with("'<f8'", "(4000000000, 4000000000)")), "exceeds 2^62 bytes"));
+  EXPECT_TRUE(contains(refusal(with("'<f8'", "(99999999999999999999,)")), "exceeds 2^63"));
+  EXPECT_TRUE(contains(refusal(with("'<f8'", "(3, 3)")), "needs 72 bytes of data, but the file contains 64"));
   EXPECT_TRUE(contains(refusal(file_bytes("{'descr': '<f8', 'shape': (1,)}", 8)),
                        "lacks descr, fortran_order or shape"));
   EXPECT_TRUE(contains(refusal(file_bytes("{'descr': '<f8', 'color': 'red'}", 8)), "unknown key 'color'"));

@@ -31,7 +31,7 @@ class Outputs(Case):
         super().setUp()
         self.folder.chmod(0o755)
         self.wisdom = self.work / "records.jsonl"
-        self.wisdom.write_text(json.dumps(hostile_test.Wisdom.RECORD) + "\n")
+        self.wisdom.write_text(json.dumps(hostile_test.RECORD) + "\n")
         self.log = self.work / "log.jsonl"
         self.log.write_text(json.dumps(RECORD) + "\n")
         numpy.save(self.work / "S.npy", numpy.eye(4))
@@ -57,7 +57,7 @@ class Outputs(Case):
 
     def log_of_wisdom(self):
         other = self.work / "other_records.jsonl"
-        other.write_text(json.dumps({**hostile_test.Wisdom.RECORD, "seconds": 7e-9}) + "\n")
+        other.write_text(json.dumps({**hostile_test.RECORD, "seconds": 7e-9}) + "\n")
         return other
 
     def array(self, data):
@@ -108,7 +108,7 @@ class Descriptors(Outputs):
                     data = out.read_bytes()
                     self.assertTrue(data.startswith(b"before\n"), data[:20])
                     if name in ("gemm -o", "lu -o", "lu --pivots"):
-                        self.assert_one_sentence(result, 2, "would be stdout", "name a file")
+                        self.assert_one_sentence(result, 2, "is stdout", "name a file")
                         self.assertEqual(data, b"before\n")
                     else:
                         self.assertEqual(result.returncode, 0, result.stderr)
@@ -134,7 +134,7 @@ class Descriptors(Outputs):
                     self.assert_one_sentence(self.run_tool(*arguments, pass_fds=(reading.fileno(),)), 2, "reading only")
         with open(self.work / "held", "wb") as held:
             result = self.run_tool("wisdom", "export", "--file", self.wisdom, "-o", f"/proc/{os.getpid()}/fd/{held.fileno()}")
-        self.assert_one_sentence(result, 2, "belongs to a process")
+        self.assert_one_sentence(result, 2, "is a link in /proc")
 
     def test_records_and_logs_are_no_descriptors(self):
         self.assert_one_sentence(self.run_tool(*self.job, "--record", "/dev/stdout"), 2, "record = '/dev/stdout'")

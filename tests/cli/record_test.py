@@ -30,13 +30,13 @@ class Record(unittest.TestCase):
         listed = self.record("list", log, "--top", "0")
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertNotIn("m=4", listed.stdout)
-        self.assertIn("1 problems, 0.5 s", listed.stdout)
+        self.assertIn("1 problem, 0.5 s", listed.stdout)
         self.assertEqual(self.record("list", log, "--top", "-1").returncode, 2)
         (self.folder / "link.jsonl").symlink_to(log)
         for again in (log, self.folder / "link.jsonl"):
             merged = self.record("merge", log, again, "-o", other)
             self.assertEqual(merged.returncode, 2)
-            self.assertIn("counted twice", merged.stderr)
+            self.assertIn("is given twice", merged.stderr)
             self.assertFalse(other.exists())
         for key, value in (("count", -2), ("seconds", -0.5)):
             other.write_text(json.dumps({**line, key: value}) + "\n")

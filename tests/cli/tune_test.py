@@ -94,7 +94,7 @@ class Tune(Driver):
         before = self.sweep.read_bytes()
         before = before[:before.rfind(b"\n") + 1]
         result = self.tune(*job, "--resume", "--json", self.folder / "wisdom.jsonl")
-        self.assertIn("measured turns are kept", result.stdout)
+        self.assertIn("measurements of the earlier run are used", result.stdout)
         self.assertTrue(self.sweep.read_bytes().startswith(before), "what was measured is lost")
         screened = collections.Counter((line["problem"], json.dumps(line["config"])) for line in self.lines(self.sweep)
                                        if line.get("stage") == "screen")
@@ -169,10 +169,11 @@ class Tune(Driver):
         result, seconds = self.processor_seconds(cold, PROBLEM, "--budget", "0.3s", "--json", self.folder / "w.jsonl")
         self.assertLess(seconds, 3)
         # How much memory is filled in that time, the machine decides; never all of it.
-        self.assertRegex(result.stdout + result.stderr, "residency=cold is left out|operands instead of 1024")
+        told = " ".join((result.stdout + result.stderr).split())  # whatever the lines are
+        self.assertRegex(told, "residency=cold is left out|operands instead of 1024")
         self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["residency"], "l1", "what is hot comes first")
         result = self.tune(cold, "--budget", "0.03s", code=1)
-        self.assertRegex(result.stderr, "is left out: .* --budget = 0.03s|the budget is spent")
+        self.assertRegex(" ".join(result.stderr.split()), "is left out: .* --budget = 0.03s|the budget is used up")
 
     def test_default_budget_is_for_searching(self):
         self.by_the_wall = True
@@ -209,7 +210,7 @@ class Tune(Driver):
         mine = next(r for r in records if r["verdict"] == "passed" and all(part in r["problem"] for part in own))
         mine["time"], mine["seconds"] = "2020-01-01T00:00:00Z", 1.0
         old.write_text(json.dumps(mine) + "\n")
-        self.assertIn("0 of 1 records taken", self.tool("wisdom", "import", old))
+        self.assertIn("0 of 1 record imported", self.tool("wisdom", "import", old))
 
     def test_logs_merge_batch_counts_and_leave_out_what_has_no_space(self):
         log = self.folder / "log.jsonl"
@@ -219,7 +220,7 @@ class Tune(Driver):
         result = self.tune("--from", log, "--budget", "0.5s")
         self.assertIn("line 4 is left out", result.stderr)
         self.assertIn("line 5 is left out", result.stderr)
-        self.assertIn("1 problems", result.stdout + result.stderr)
+        self.assertIn("1 problem in", result.stdout + result.stderr)
 
     def test_flags_of_sizes_are_refused_without_them(self):
         for flag, value in (("--dtype", "f32"), ("--op", "tn"), ("--beta", "0"), ("--block", "4")):
@@ -256,17 +257,16 @@ class Tune(Driver):
     def test_conversion_rule(self):
         problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one"
         explain = [TOOL, "explain", problem + ":residency=l2"]
-        before = subprocess.run(explain, capture_output=True, text=True, env=self.environment).stdout
-        self.assertIn("tune --family layout", before)
-        result = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--json",
+        before = subprocess.run(explain, capture_output=True, text=True, env=self.environment).stdout.split()
+        self.assertIn("tune --family layout", " ".join(before))
+        result = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "3s", "--json",
                            self.folder / "w.jsonl")
         self.assertIn("blocks of", result.stdout)
-        self.assertIn("constraints cut the space", result.stdout)
         lines = self.lines(self.folder / "w.jsonl")
         self.assertEqual([line["family"] for line in lines], ["layout"] * 2)
-        after = subprocess.run(explain, capture_output=True, text=True, env=self.environment).stdout
-        self.assertIn("the kernel takes", after)
-        again = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume")
+        after = subprocess.run(explain, capture_output=True, text=True, env=self.environment).stdout.split()
+        self.assertIn("the kernel takes", " ".join(after))
+        again = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "3s", "--resume")
         self.assertNotIn("blocks of", again.stdout, "measured again")
         kept = lambda: [json.loads(line) for line in self.tool("wisdom", "export", "layout_costs").splitlines()]
         newer = kept()
@@ -275,7 +275,7 @@ class Tune(Driver):
             model["coefficients"]["direct_s"] = 1.0
         (self.folder / "newer.jsonl").write_text("".join(json.dumps(model) + "\n" for model in newer))
         self.tool("wisdom", "import", self.folder / "newer.jsonl")
-        self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume")
+        self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "3s", "--resume")
         self.assertEqual(kept(), newer)
         refused = self.tune("gemm_batched:f64:nn:m=4,n=4,k=4:interleaved:batch=64", "--family", "layout", code=2)
         self.assertIn("strided", refused.stderr)
@@ -288,7 +288,7 @@ class Tune(Driver):
         self.assertLessEqual(record["error"], record["error_bound"])
         self.assertIn("clock_mhz_low", record["metrics"])
         self.assertGreaterEqual(record["samples"], 6)
-        self.assertLess(max(map(len, result.stdout.splitlines())), 400, "constraints have lines of their own")
+        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
         listed = self.tool("wisdom", "list", "--file", self.folder / "data/tilewright/wisdom.sqlite", "--json", "-")
         self.assertIs(json.loads(listed.splitlines()[0])["well_measured"], True)
         explained = self.tool("explain", PROBLEM)
@@ -351,7 +351,7 @@ class Tune(Driver):
 
     def test_logs_that_are_none(self):
         log = self.folder / "log.jsonl"
-        for text, says in (("", "holds no record"), ("{\n", "no JSON from its byte"), ('{"problem": 5}\n', "line 1"), ('{"count": 5}\n', "line 1"),
+        for text, says in (("", "contains no record"), ("{\n", "invalid JSON at byte"), ('{"problem": 5}\n', "line 1"), ('{"count": 5}\n', "line 1"),
                            ("[]\n", "line 1"), ('{"problem": "gemm"}\n', "line 1"),
                            (json.dumps({"problem": PROBLEM}) + '\n{"problem": "x", "residency": 7}\n', "line 2")):
             log.write_text(text)
@@ -369,9 +369,10 @@ class Tune(Driver):
         self.tune(PROBLEM, "--budget", "0.5s", "--json", wisdom, **share)
         # The user's database and the shipped file have the same record: lookups take the user's.
         either = (0, 1)  # whether it still holds is not what is asked
-        result = self.tune("--check", "--budget", "1s", code=either, **share)
-        self.assertIn("of 1 records", result.stdout)
-        self.assertIn("wisdom.sqlite#", result.stdout)
+        result = self.tune("--check", "--shipped", "--budget", "1s", "--json", "-", code=either, **share)
+        self.assertIn("of 1 record", result.stderr)
+        self.assertIn("wisdom.sqlite#", json.loads(result.stdout)["source"])
+        self.assertIn("wisdom.sqlite#", json.loads(self.tune("--check", "--budget", "1s", "--json", code=either, **share).stdout)["source"])
         result = self.tune("--check", "--budget", "1s", "--wisdom", wisdom, "--json", "-", code=either, **share)
         self.assertIn("cpu.jsonl:1", json.loads(result.stdout)["source"])
 
@@ -380,8 +381,8 @@ class Tune(Driver):
         wisdom = self.folder / "wisdom.jsonl"
         self.tune("--sizes", "3:6", "--beta", "1", "--residency", "l1", "--budget", "1s", "--json", wisdom)
         result = self.tune("--check", "--budget", "0.001s", "--wisdom", wisdom, "--json", self.folder / "checked.jsonl", code=(0, 1))
-        self.assertIn("3 records are left unchecked: --budget = 0.001s is used", result.stdout)
-        self.assertIn("of 1 records hold", result.stdout)
+        self.assertIn("3 records are not checked: --budget = 0.001s is used up", result.stdout)
+        self.assertIn("of 1 record hold", result.stdout)
         self.assertEqual(len(self.lines(self.folder / "checked.jsonl")), 1)
 
     def test_check_measures_records_again(self):
@@ -398,7 +399,7 @@ class Tune(Driver):
         self.assertEqual((row["recorded_seconds"], row["target"], row["m"]), (record["seconds"], "cpu", 4))
         self.assertIsNone(row["energy_j"])
         if "unknown" not in result.stderr:  # a neighbour was at work
-            self.assertIn("1 of 1 records hold", result.stderr)
+            self.assertIn("1 of 1 record hold", result.stderr)
             self.assertIn("regret of the default", result.stderr)
         record.update(regret=9, seconds=1, default_seconds=10)  # it promises too much
         wisdom.write_text(json.dumps(record) + "\n")

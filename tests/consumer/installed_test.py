@@ -3,6 +3,7 @@
 everything that is linked is there, SONAME and package file mean the same by a version, and requests for versions and
 components are served or refused with a reason. usage: installed_test.py CMAKE PREFIX LIBDIR [-v]"""
 
+import os
 import pathlib
 import re
 import shutil
@@ -145,6 +146,27 @@ message(STATUS "answer {number}: ${{tilewright_FOUND}} ${{tilewright_NOT_FOUND_M
         answers = self.answers(["", "COMPONENTS blas", "COMPONENTS tune"], prefix)
         self.assertEqual((answers[""][0], answers["COMPONENTS blas"][0]), (True, True))
         self.assertEqual(answers["COMPONENTS tune"], (False, f"the component 'tune' is not installed in {prefix}. "))
+
+
+class Uninstall(unittest.TestCase):
+    def test_removes_the_files_of_the_manifests_and_folders_that_are_then_empty(self):
+        work = pathlib.Path(tempfile.mkdtemp(prefix="uninstall-"))
+        self.addCleanup(shutil.rmtree, work)
+        own = [work / "usr/include/tilewright/small/batch.hpp", work / "usr/lib/libtilewright.so", work / "usr/share/tilewright/wisdom/a.jsonl"]
+        others = work / "usr/share/tilewright/wisdom/of_the_user.jsonl"
+        for file in [*own, others]:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("")
+        for number, suffix in enumerate(("", "_tool")):
+            (work / f"install_manifest{suffix}.txt").write_text("\n".join(str(file.relative_to(work)).join(("/", "")) for file in own[number:]))
+        script = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "uninstall.cmake"
+        said = subprocess.run([CMAKE, f"-DBUILD={work}", "-P", script], env={**os.environ, "DESTDIR": str(work)}, capture_output=True, text=True, check=True)
+        self.assertIn("Removed 3 files", said.stdout)
+        self.assertFalse(any(file.exists() for file in own))
+        self.assertTrue(others.exists())
+        self.assertEqual((list((work / "usr/include").iterdir()), (work / "usr/lib").exists()), ([], True))
+        again = subprocess.run([CMAKE, f"-DBUILD={work}", "-P", script], capture_output=True, text=True, check=False)
+        self.assertIn("Nothing to uninstall", again.stderr)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@
 #include "core/input/failure.hpp"
 #include "core/input/json_text.hpp"
 #include "core/input/printable.hpp"
-#include "core/lu_problem.hpp"
 #include "core/problem.hpp"
 #include "core/product/faults.hpp"
 #include "core/record_log.hpp"
@@ -145,11 +144,11 @@ TEST(Failures, AreTranslated) {
         "x = '\\x1b\\xff' is wrong");
   check(failure_of(std::bad_alloc()), ErrorCode::out_of_memory, "out of memory");
   check(failure_of(std::length_error("vector::_M_default_append")), ErrorCode::out_of_memory,
-        "out of memory: a size is beyond what can be held");
+        "out of memory: a size is too large");
   check(failure_of(fs::filesystem_error("cannot do", "/a\nb", missing)), ErrorCode::io,
         "'/a\nb' cannot be used: No such file or directory");
   check(failure_of(std::system_error(EAGAIN, std::generic_category(), "thread")), ErrorCode::out_of_memory,
-        "the system refused a request: Resource temporarily unavailable");
+        "system error: Resource temporarily unavailable");
   EXPECT_EQ(failure_of(std::runtime_error("other")).code, ErrorCode::internal);
   try {
     (void)nlohmann::json(1).get<std::string>();

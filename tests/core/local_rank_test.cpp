@@ -1,12 +1,12 @@
 // The index of this process on its node by each launcher's variables, and the assignment of the node's GPUs.
-#include "core/local_rank.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "core/env.hpp"
 
 namespace tilewright {
 namespace {

@@ -167,7 +167,7 @@ TEST(ArgumentNames, ByRowsAreTheCallers) {
   const auto fault = [&] { return *find_fault(p, argument_names_by_rows); };
   p.lda = 1, p.ldb = 1;
   EXPECT_STREQ(fault().argument, "lda");  // the problem's ldb
-  EXPECT_EQ(fault().message, "lda = 1 is smaller than the 4 columns of A, which lies by rows");
+  EXPECT_EQ(fault().message, "lda = 1 is smaller than the 4 columns of A (row-major)");
   EXPECT_EQ(fault().blas_number, blas_number::lda);
   p.m = -1, p.n = -2;
   EXPECT_EQ(fault().message, "m = -2 is negative");

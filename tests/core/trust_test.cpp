@@ -41,7 +41,7 @@ TEST_F(TrustTest, EveryLinkOfAChainIsLookedAt) {
   fs::create_symlink("../open/../own/file", at("own/up"));
   EXPECT_NE(why_not_trusted(at("own/up")), "");
   fs::create_symlink(at("own/circle"), at("own/circle"));
-  EXPECT_NE(why_not_trusted(at("own/circle")).find("leads nowhere"), std::string::npos);
+  EXPECT_NE(why_not_trusted(at("own/circle")).find("broken link"), std::string::npos);
   if (geteuid() != 0) return;  // only root can give files away
   ASSERT_EQ(lchown(at("sticky/middle").c_str(), 65534, 0), 0);
   EXPECT_NE(why_not_trusted(at("own/start")).find("sticky/middle' belongs to user 65534"), std::string::npos)

@@ -341,7 +341,7 @@ TEST(Team, SmallStacksSuffice) {
                                 "gemm_batched:c128:nn:m=9,n=7,k=9:interleaved:batch=37"})
       for (const char* config : {"", R"({"store": "non_temporal"})"}) try {
           x.plans.push_back(plan(context, parse_problem(problem),
-                                 {.threads = 1, .candidate = "gemm_small_cpu", .config = config}));
+                                 {.threads = 1, .candidate = "cpu_small", .config = config}));
         } catch (const Error& error) {
           EXPECT_STRNE(config, "") << error.what();  // not every kernel supports these stores
         }

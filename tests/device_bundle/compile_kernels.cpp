@@ -47,8 +47,7 @@ std::vector<std::string> expressions_of(const std::string& source) {
 JitBinary compile(const Nvrtc& compiler, const JitKey& key, const char* sources) {
   auto options = key.options;
   options.push_back(fmt::format("-I{}", sources));
-  auto result = compiler.compile({key.source, "kernel.cu", expressions_of(key.source), std::move(options)});
-  return {std::move(result.cubin), std::move(result.functions), std::move(result.log)};
+  return compiler.compile({key.source, "kernel.cu", expressions_of(key.source), std::move(options)});
 }
 
 int run(const char* asked, const char* kernels, const char* sources, std::size_t first, std::size_t of) {

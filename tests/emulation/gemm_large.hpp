@@ -15,6 +15,7 @@
 #include <random>
 #include <utility>
 
+#include "emulation/fields.hpp"
 #include "emulation/gpu.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large/stencil.cuh"

@@ -11,15 +11,9 @@ using Shape = GemmLargeShape;
 
 inline constexpr Config mma_small{
     .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 3, .raster = 2};
-inline constexpr Config fma_small{.tile_m = 64,
-                                  .tile_n = 64,
-                                  .tile_k = 32,
-                                  .warp_m = 32,
-                                  .warp_n = 32,
-                                  .thread_m = 8,
-                                  .thread_n = 4,
-                                  .product = GemmLargeProduct::fma,
-                                  .stages = 3};
+inline constexpr Config fma_small = fields<Config>(
+    "tile_m=64 tile_n=64 tile_k=32 warp_m=32 warp_n=32 thread_m=8 thread_n=4 product=fma "
+    "stages=3");
 constexpr Config with(Config c, GemmLargeProduct product) {
   c.product = product;
   return c;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "emulation/fields.hpp"
 #include "emulation/gpu.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/stencil.cuh"

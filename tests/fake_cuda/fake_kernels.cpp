@@ -1,6 +1,6 @@
-// Computes gemm_small, gemm_large, gpu_scale and layout_convert by plain loops; neighbouring files have the
-// other kernels. An expression of an unknown kernel computes nothing, nor does one that contains the text of
-// TILEWRIGHT_FAKE_WRONG.
+// Computes gemm_small, gemm_large, gemm_thin, gpu_scale and layout_convert by plain loops; neighbouring files
+// have the other kernels. An expression of an unknown kernel computes nothing, nor does one that contains the
+// text of TILEWRIGHT_FAKE_WRONG.
 #include "fake_kernels.hpp"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "kernel/gemm_large/config.hpp"
 #include "kernel/gemm_small/config.hpp"
+#include "kernel/gemm_thin/config.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/scale/config.hpp"
 #include "product.hpp"
@@ -192,6 +193,32 @@ bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& 
 }
 
 template <class T>
+bool multiply(const GemmThinShape& s, const GemmThinArgs<T>& x, const Memory& memory, int device) {
+  const long long x_row = s.x_by_points ? x.ld_x : 1, x_column = s.x_by_points ? 1 : x.ld_x;
+  const long long y_row = s.y_by_points ? x.ld_y : 1, y_column = s.y_by_points ? 1 : x.ld_y;
+  const auto inside = [&](const T* base, long long last) {
+    return memory.holds(reinterpret_cast<unsigned long long>(base), std::size_t(last + 1) * sizeof(T),
+                        device);
+  };
+  const bool reads = s.unit_alpha || x.alpha != T{}, adds = s.reads_y && (s.unit_beta || x.beta != T{});
+  for (long long q = 0; q < x.count; ++q) {
+    T* const y = x.y + q * x.stride_y;
+    const Elements<T> of_x{x.x + q * x.stride_x, x_row, x_column, s.conj_x};
+    const Elements<T> of_w{x.w + q * x.stride_w, x.w_k, x.w_n, s.conj_w};
+    if (reads && (!inside(x.x + q * x.stride_x, (x.points - 1) * x_row + (s.k - 1) * x_column) ||
+                  !inside(x.w + q * x.stride_w, (s.k - 1) * x.w_k + (s.n - 1) * x.w_n)))
+      return false;
+    if (!inside(y, (x.points - 1) * y_row + (s.n - 1) * y_column)) return false;
+    multiply_elements<T>(x.points, s.n, reads ? s.k : 0, of_x, of_w, [&](long long i, long long j, T sum) {
+      T& element = y[i * y_row + j * y_column];
+      const T product = reads ? x.alpha * sum : T{};
+      element = adds ? product + x.beta * element : product;
+    });
+  }
+  return true;
+}
+
+template <class T>
 bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memory, int device) {
   const long long ld = packed ? x.m : x.ldc, stride = packed ? x.m * x.n : x.stride_c;
   const auto bytes = static_cast<std::size_t>((x.count - 1) * stride + (x.n - 1) * ld + x.m) * sizeof(T);
@@ -207,7 +234,7 @@ bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memor
 
 // Visits every slot of every block in the order of memory; slots without a problem become zero.
 template <class T>
-bool convert(bool interleaves, const GpuLayoutArgs& x, const Memory& memory, int device) {
+bool convert(bool interleaves, const GpuLayoutOperands& x, const Memory& memory, int device) {
   const long long stored = (x.count + x.block - 1) / x.block * x.block;
   for (long long q = 0; q < stored; ++q)
     for (int j = 0; j < x.columns; ++j)
@@ -255,13 +282,18 @@ Work typed(const std::string& expression, const void* arguments) {
             x = *static_cast<const GemmLargeArgs<T>*>(arguments)](const Memory& memory, int device) {
       return multiply(s, x, memory, device);
     };
+  if (expression.find("gemm_thin<") != std::string::npos)
+    return [s = shape_of<GemmThinShape>(expression, "GemmThinShape{"),
+            x = *static_cast<const GemmThinArgs<T>*>(arguments)](const Memory& memory, int device) {
+      return multiply(s, x, memory, device);
+    };
   if (expression.find("gpu_pad_operands<") != std::string::npos)
     return [x = *static_cast<const GemmLargePadArgs<T>*>(arguments)](const Memory& memory, int device) {
       return pad(x.a, memory, device) && pad(x.b, memory, device);
     };
   if (expression.find("layout_convert<") != std::string::npos)
     return [interleaves = expression.find(", true, ") != std::string::npos,
-            x = *static_cast<const GpuLayoutArgs*>(arguments)](const Memory& memory, int device) {
+            x = *static_cast<const GpuLayoutOperands*>(arguments)](const Memory& memory, int device) {
       return convert<T>(interleaves, x, memory, device);
     };
   if (expression.find("gpu_scale<") == std::string::npos) return [](const Memory&, int) { return true; };

@@ -38,7 +38,7 @@ std::string work_of(std::uint64_t seed, const std::string& log) {
   for (int i = 0; i < calls_each; ++i) {
     Call call = random_call(random, longest_of_threads);
     call.options.threads = 1;  // the sanitizer does not know OpenMP's own barriers
-    if (random() % 8 == 0) call.options.tune_on_miss.budget_s = 1e-3;
+    if (random() % 8 == 0) call.options.tune_on_miss_s = 1e-3;
     if (const std::string wrong = run_and_check(shared_context(), call); !wrong.empty())
       return fmt::format("{}\n    {}", to_string(call), wrong);
     record_run(log, call.parts[0].problem, 1e-6);

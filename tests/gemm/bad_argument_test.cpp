@@ -9,10 +9,14 @@
 #include <limits>
 #include <vector>
 
+#include "golden/stack_fields.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright {
 namespace {
+
+using testing::made;
+using testing::StackFields;
 
 constexpr int count = 3;
 constexpr std::int64_t m = 3, n = 2, k = 4;
@@ -30,7 +34,7 @@ struct Sample {
   bool c_untouched() const {
     return std::all_of(c.begin(), c.end(), [](double x) { return x == -7.0; });
   }
-  // Whether problem p was computed, or left alone.
+  // True if problem p was computed, false if it was left alone.
   bool computed(int p) const { return all(p, double(k)); }
   bool skipped(int p) const { return all(p, -7.0); }
 
@@ -107,7 +111,7 @@ TEST_F(BadArgument, LeadingDimensions) {
   refuse_strided({"ldc", "0"}, [](auto&, auto&, auto& c) { c.ld = 0; });
 }
 
-// What makes an operand too long for an address space is named, and nothing is read to find it.
+// The argument that makes an operand too long for an address space is named, and nothing is read to find it.
 TEST_F(BadArgument, SpansBeyondTheAddressSpace) {
   constexpr std::int64_t far = std::int64_t(1) << 60, most = std::numeric_limits<std::int64_t>::max();
   refuse_strided({"lda", "1152921504606846976 makes A span"}, [](auto& a, auto&, auto&) { a.ld = far; });
@@ -126,19 +130,22 @@ TEST_F(BadArgument, SpansBeyondTheAddressSpace) {
 TEST_F(BadArgument, CountsOfStacksAndSums) {
   Sample x;
   const StackOffsets offsets[] = {{0, 0, 0}, {0, 0, 0}};
-  GemmStack<double> stack{.m = m,
-                          .n = n,
-                          .k = k,
-                          .alpha = 1.0,
-                          .a = x.a.data(),
-                          .lda = m,
-                          .b = x.b.data(),
-                          .ldb = k,
-                          .c = x.c.data(),
-                          .ldc = m,
-                          .offsets = offsets,
-                          .count = -3};
-  const auto call = [&] { gemm_stack<double>(context_, std::span<const GemmStack<double>>(&stack, 1), 1.0); };
+  StackFields<double> stack{.m = m,
+                            .n = n,
+                            .k = k,
+                            .alpha = 1.0,
+                            .a = x.a.data(),
+                            .lda = m,
+                            .b = x.b.data(),
+                            .ldb = k,
+                            .c = x.c.data(),
+                            .ldc = m,
+                            .offsets = offsets,
+                            .count = -3};
+  const auto run = [&](std::span<const StackFields<double>> all) {
+    gemm_stack<double>(context_, made(all), 1.0);
+  };
+  const auto call = [&] { run(std::span(&stack, 1)); };
   expect_refused(x, {"count", "count = -3 is negative"}, call);
   stack.count = std::numeric_limits<std::int64_t>::max();
   expect_refused(x, {"count", "9223372036854775807 products"}, call);
@@ -154,8 +161,7 @@ TEST_F(BadArgument, CountsOfStacksAndSums) {
   const StackOffsets others[] = {{0, 0, m * n}, {0, 0, 0}};
   stacks[1].offsets = others;
   stacks[1].n = n - 1;
-  expect_refused(x, {"c", "stack 1: product 1 has a C of 3 x 1", 1},
-                 [&] { gemm_stack<double>(context_, std::span<const GemmStack<double>>(stacks), 1.0); });
+  expect_refused(x, {"c", "stack 1: product 1 has a C of 3 x 1", 1}, [&] { run(stacks); });
 }
 
 TEST_F(BadArgument, OptionsAndInfoOfNoValue) {
@@ -169,11 +175,12 @@ TEST_F(BadArgument, OptionsAndInfoOfNoValue) {
     };
   };
   int code = 0;
-  expect_refused(x, {"align_bytes", "align_bytes = 3 is no power of two"}, with({.align_bytes = 3}, {}));
+  expect_refused(x, {"align_bytes", "align_bytes = 3 is not a power of two"}, with({.align_bytes = 3}, {}));
   expect_refused(x, {"device", "device = -1"}, with({.queue = {.device = -1}}, {}));
   expect_refused(x, {"residency", "residency = 8"}, with({.residency = static_cast<Residency>(8)}, {}));
   expect_refused(x, {"align_bytes", "-16"}, with({.align_bytes = -16}, {}));
-  expect_refused(x, {"info", "info = 9 is none of its values"}, with({}, {static_cast<InfoMode>(9), &code}));
+  expect_refused(x, {"info", "info = 9 is not one of none (0), all (1), group (2), any (3)"},
+                 with({}, {static_cast<InfoMode>(9), &code}));
   expect_refused(x, {"config", "'nonsense' is not a field"}, with({.config = R"({"nonsense": 1})"}, {}));
   expect_refused(x, {"config", "nr = \"two\""}, with({.config = R"({"nr": "two"})"}, {}));
 }
@@ -201,14 +208,14 @@ TEST_F(BadArgument, NullPointers) {
 }
 
 TEST_F(BadArgument, ProductsInPlace) {
-  refuse_strided({"c", "c is a:"}, [](auto& a, auto&, auto& c) { a.data = c.data; });
-  refuse_strided({"c", "c is b:"}, [](auto&, auto& b, auto& c) { b.data = c.data; });
+  refuse_strided({"c", "c has the address of a:"}, [](auto& a, auto&, auto& c) { a.data = c.data; });
+  refuse_strided({"c", "c has the address of b:"}, [](auto&, auto& b, auto& c) { b.data = c.data; });
   refuse_pointer({"c", "share", 1}, {}, [](auto& x, auto&, auto&) { x.a_pointers[1] = x.c_pointers[1]; });
   refuse_pointer({"c", "share", 2}, {}, [](auto& x, auto&, auto&) { x.b_pointers[2] = x.c_pointers[2]; });
   Sample x;
   GemmItem<double> item{Op::none, Op::none, m, n, k, 1.0, x.a.data(), m, x.c.data(), k, 0.0, x.c.data(), m};
   expect_refused(x, {"c", "share", 0}, [&] { gemm_variable<double>(context_, std::span(&item, 1)); });
-  // Where A and B are not read, their addresses mean nothing.
+  // If A and B are not read, their addresses mean nothing.
   const MatrixView<double> c{x.c.data(), m, m, m};
   gemm<double>(context_, Op::none, Op::none, 0.0, c, c, 1.0, c);
   EXPECT_TRUE(x.c_untouched());

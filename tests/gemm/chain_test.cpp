@@ -191,11 +191,11 @@ TEST(Chain, NamesThePassThatDoesNotGoWithIt) {
   refused("plan", "pass 2: plan is null", 6, with(2, [](Pass& x) { x.plan = nullptr; }));
   refused("a", "pass 1: a is null", 6, with(1, [](Pass& x) { x.a = nullptr; }));
   refused("c", "pass 5: c is null", 6, with(5, [](Pass& x) { x.c = nullptr; }));
-  refused("c", "pass 1: c is a", 6, with(1, [&](Pass& x) { x.c = fem.t1.data(); }));
+  refused("c", "pass 1: c has the address of a", 6, with(1, [&](Pass& x) { x.c = fem.t1.data(); }));
   refused("alpha", "pass 1: alpha is not one", 6, with(1, [&](Pass& x) { x.alpha = 2.0; }));
   refused("a", "pass 1: a = scratch 3, which no pass before it writes", 6,
           with(1, [](Pass& x) { x.a = ChainScratch{3}; }));
-  refused("a", "pass 1: a = scratch 65: numbers go from 1 to 64", 6,
+  refused("a", "pass 1: a = scratch 65 is not between 1 and 64", 6,
           with(1, [](Pass& x) { x.a = ChainScratch{65}; }));
   for (const int number : {0, -1}) {
     try {
@@ -218,7 +218,7 @@ TEST(Chain, NamesThePassThatDoesNotGoWithIt) {
   auto partly = good;
   partly[0].plan = &narrow, partly[0].c = ChainScratch{1};
   partly[1].a = ChainScratch{1};
-  refused("a", "pass 1: a = scratch 1 spans 64 numbers of an element, and passes before it write 4", 6,
+  refused("a", "pass 1: a = scratch 1 spans 64 numbers of an element, but passes before it write 4", 6,
           partly);
 }
 

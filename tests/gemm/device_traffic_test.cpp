@@ -1,7 +1,7 @@
 // Bytes that batches in device memory must move, in whole sectors of 32 bytes.
 #include <gtest/gtest.h>
 
-#include "gemm/device/traffic.hpp"
+#include "gemm/kept.hpp"
 
 namespace tilewright {
 namespace {

@@ -178,10 +178,9 @@ class Calls {
     call("stack", count_, [&](T* c) {
       std::vector<StackPointers<T>> list;
       for (T* each : addresses(c)) list.push_back({a(), a(), each}), list.push_back({a(), a(), each});
-      GemmStack<T> stack;
-      stack.m = m_, stack.n = n_, stack.k = k_, stack.alpha = alpha_;
-      stack.lda = ld(m_), stack.ldb = ld(k_), stack.ldc = ld(m_);
-      stack.pointers = list.data(), stack.count = std::int64_t(list.size());
+      const GemmStack<T> stack(Op::none, Op::none, alpha_, {nullptr, m_, k_, ld(m_)},
+                               {nullptr, k_, n_, ld(k_)}, {nullptr, m_, n_, ld(m_)},
+                               std::span<const StackPointers<T>>(list));
       gemm_stack<T>(context_, std::span<const GemmStack<T>>(&stack, 1), beta_);
     });
   }

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "core/dispatch.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_calls.hpp"
 #include "support/gpu_fixture.hpp"
@@ -75,7 +75,7 @@ class GpuBatches : public GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
-    options_.candidate = "gemm_small";
+    options_.candidate = "gpu_small";
   }
 
   // "" when the codes are those of the items' faults.
@@ -224,20 +224,19 @@ TEST_F(GpuBatches, ValuesPerProblemInEveryLayout) {
     for (const char* sizes : {"m=4,n=4,k=4", "m=7,n=5,k=0", "m=9,n=3,k=6"}) {
       const std::string name(layout);
       const std::size_t colon = std::min(name.find(':'), name.size());
-      const GemmProblem p = parse_problem(
-          fmt::format("gemm_batched:f64:nt:{}:{}:batch=77{}:alpha=general:beta=general:location=device",
-                      sizes, name.substr(0, colon), name.substr(colon)));
+      const GemmProblem p = parse_problem(fmt::format(
+          "gemm_batched:f64:nt:{}:{}:batch=77{}:alpha=per_problem:beta=per_problem:location=device", sizes,
+          name.substr(0, colon), name.substr(colon)));
       GemmOptions options = options_;
-      options.alpha_varies = options.beta_varies = true;
       if (p.k == 0) options.candidate.clear();
       const GemmPlan made = plan(context_, p, options);
-      GpuBatch<double> batch(*gpu_, p, {-0.75, 2, 0, 5});
+      GpuBatch<double> batch(*gpu_, with_general_scalars(p), {-0.75, 2, 0, 5});
       GpuItems<double> values(*gpu_, std::vector(77, Item<double>{.alpha = -0.75, .beta = 2}));
       made.run<double>(BatchScalar<double>(values.alphas()), batch.a(), batch.b(),
                        BatchScalar<double>(values.betas()), batch.c());
       gpu_->synchronize();
       failures.note(to_string(p), batch.check());
-      GpuBatch<double> none(*gpu_, p, {0, 2, 0, 6});
+      GpuBatch<double> none(*gpu_, with_general_scalars(p), {0, 2, 0, 6});
       GpuItems<double> zeros(*gpu_, std::vector(77, Item<double>{.alpha = 0, .beta = 2}));
       made.run<double>(BatchScalar<double>(zeros.alphas()), none.a(), none.b(),
                        BatchScalar<double>(zeros.betas()), none.c());
@@ -427,7 +426,7 @@ TEST_F(GpuBatches, TheCInterface) {
   tilewright_options options{};
   options.location = TILEWRIGHT_DEVICE;
   options.device = device_;
-  options.alpha_varies = 1;
+  options.alpha_per_problem = 1;
   options.max_m = options.max_n = options.max_k = 16;
   const tilewright_op none = TILEWRIGHT_NONE;
   const auto pointers = [](auto* array) { return reinterpret_cast<const void* const*>(array); };

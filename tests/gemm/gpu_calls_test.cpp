@@ -6,7 +6,7 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "gemm/plan.hpp"
 #include "support/empty_problems.hpp"
 #include "support/failures.hpp"
@@ -158,7 +158,7 @@ TEST_F(GpuCalls, PreparingReplacesWhatNoJitHadToTake) {
   EXPECT_TRUE(contains(Access::impl(early).notices.back(), "no_jit forbids"))
       << Access::impl(early).notices.back();
   prepare(context, std::span(&p, 1), options_);
-  EXPECT_EQ(Access::impl(plan(context, p, options_)).candidate, "gemm_small");
+  EXPECT_EQ(Access::impl(plan(context, p, options_)).candidate, "gpu_small");
   EXPECT_EQ(call<double>(context, p, {}), "");
 }
 
@@ -170,7 +170,7 @@ TEST_F(GpuCalls, PreparedForEveryAlignment) {
   Context context({.no_jit = true});
   setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
   const GemmProblem p = parse_problem("gemm_batched:f32:nn:m=7,n=6,k=5:strided:batch=30:location=device");
-  options_.candidate = "gemm_small";
+  options_.candidate = "gpu_small";
   prepare(context, std::span(&p, 1), options_);
   for (const std::int64_t offset : {0, 4, 1})  // 256, 16 and 4 bytes
     EXPECT_EQ(call<float>(context, p, {.offset = offset}), "") << offset;

@@ -69,11 +69,9 @@ TEST_F(FakeGpu, PreparedPlansStay) {
     pointers.reset();
   }
   GemmProblem p = parse_problem(
-      "gemm_batched:f64:nt:m=5,n=4,k=6:pointer:batch=20:alpha=general:beta=general:location=device");
+      "gemm_batched:f64:nt:m=5,n=4,k=6:pointer:batch=20:alpha=general:beta=per_problem:location=device");
   p.lda = 6, p.ldb = 5, p.ldc = 6;
-  options_.beta_varies = true;
   prepare(context, std::span(&p, 1), options_);
-  options_.beta_varies = false;
   std::vector<double> room(16);
   for (std::int64_t n = 1; n <= 4200; ++n) {
     const StridedBatch<double> x{{room.data(), 1, 1, n}, n, 1};
@@ -182,11 +180,11 @@ TEST_F(FakeGpu, RefusalsSayWhy) {
   EXPECT_TRUE(
       contains(reason(parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:grouped:batch=9:location=device"),
                       options_, context),
-               "gemm_grouped makes one for each shape"));
+               "call gemm_grouped, which plans each"));
   EXPECT_TRUE(
       contains(reason(parse_problem("gemm_batched:f64:nn:m=65,n=8,k=8:interleaved:batch=9:location=device"),
                       options_, context),
-               "a size of 65 is above the limit of 64"));
+               "size 65 exceeds the limit of 64"));
   options = options_;
   options.config = R"({"threads": 33})";
   EXPECT_TRUE(contains(reason(problem(""), options, context), "threads = "));
@@ -209,10 +207,10 @@ TEST_F(FakeGpu, WithoutACompilerKeptKernelsServe) {
   EXPECT_EQ(reason(problem(""), options_, without), "accepted");
   EXPECT_EQ(Access::impl(plan(without, problem(":alpha=general"), options_)).candidate, "cublas");
   GemmOptions ours = options_;
-  ours.candidate = "gemm_small";
+  ours.candidate = "gpu_small";
   const std::string text = reason(problem(":alpha=general"), ours, without);
   EXPECT_TRUE(contains(text, "no GPU compiler was found (tried /no/such/nvrtc.so") &&
-              contains(text, "not among those kept in"))
+              contains(text, "not in the cache"))
       << text;
   setenv("TILEWRIGHT_CACHE", cache.c_str(), 1);
   setenv("TILEWRIGHT_NVRTC", nvrtc.c_str(), 1);
@@ -223,7 +221,7 @@ TEST_F(FakeGpu, MissingSourcesAreNamed) {
   setenv("TILEWRIGHT_SHARE", folder.path().c_str(), 1);
   Context context;
   unsetenv("TILEWRIGHT_SHARE");
-  EXPECT_TRUE(contains(reason(problem(""), options_, context), "the kernel sources are not in"));
+  EXPECT_TRUE(contains(reason(problem(""), options_, context), "there are no kernel sources in"));
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ class LargeSource {
     Fuzz base;
     GemmProblem& p = base.problem;
     base.options = options_;
-    base.options.candidate = "gemm";
+    base.options.candidate = "gpu_large";
     p.location = Location::device;
     p.dtype = static_cast<DType>(below(4));
     p.op_a = static_cast<Op>(below(3)), p.op_b = static_cast<Op>(below(3));
@@ -165,7 +165,7 @@ class LargeSource {
     return one;
   }
 
-  // What every matrix of the batch is aligned to.
+  // The alignment of every matrix of the batch.
   GemmLargeShape shape_of(const Fuzz& one) const {
     const GemmProblem& p = one.problem;
     const auto aligned = [&](std::int64_t stride) {
@@ -198,7 +198,7 @@ std::string run(const Gpu& gpu, Context& context, const Fuzz& one) {
   return batch.check();
 }
 
-// What is wrong with it, "" = nothing. A drawn config whose block does not fit the device, or for which the
+// Returns the fault, "" for none. A drawn config whose block does not fit the device, or for which the
 // compiler spills, is refused, never wrong; nothing then, for nothing ran.
 std::optional<std::string> check(const Gpu& gpu, Context& context, const Fuzz& one) {
   try {

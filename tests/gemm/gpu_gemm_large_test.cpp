@@ -7,7 +7,7 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/blas.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "fake_cuda/counts.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
@@ -40,7 +40,7 @@ std::vector<GemmProblem> grid() {
 }
 
 TEST_F(GpuGemmLarge, TheGridIsRightWithEitherCandidate) {
-  for (const char* candidate : {"gemm", "cublas"}) {
+  for (const char* candidate : {"gpu_large", "cublas"}) {
     Context context;
     options_.candidate = candidate;
     const std::vector<GemmProblem> problems = grid();
@@ -67,7 +67,7 @@ TEST_F(GpuGemmLarge, BatchesAboveTheSmallKernelsLimit) {
   for (const char* text :
        {"gemm_batched:f64:nt:m=70,n=66,k=65:strided:batch=5:beta=one:location=device",
         "gemm_batched:f32:tn:m=129,n=1,k=77:strided:batch=3:stride_a=10001:location=device"})
-    for (const char* candidate : {"gemm", "cublas"}) {
+    for (const char* candidate : {"gpu_large", "cublas"}) {
       options_.candidate = candidate;
       const GemmProblem p = packed(parse_problem(text));
       EXPECT_EQ(run_once(*gpu_, plan(context, p, options_), {1, value_of(p.beta)}), "") << candidate;
@@ -83,7 +83,7 @@ TEST_F(GpuGemmLarge, BatchesAboveTheSmallKernelsLimit) {
 TEST_F(GpuGemmLarge, AddressesOfOneElementsAlignmentServe) {
   Context context;
   options_.align_bytes = 8;
-  for (const char* candidate : {"gemm", "cublas"}) {
+  for (const char* candidate : {"gpu_large", "cublas"}) {
     options_.candidate = candidate;
     EXPECT_EQ(run_once(*gpu_, plan(context, square(), options_), {1, 1, 1}), "") << candidate;
   }
@@ -223,7 +223,7 @@ TEST_F(GpuBoundaries, AreRightEachWay) {
     const bool by_turns = way.boundary == GemmLargeBoundary::none;
     if (by_turns && gpu_->limits().compute_capability < 90) continue;
     Context context;
-    options_.candidate = "gemm";
+    options_.candidate = "gpu_large";
     Failures failures;
     make_ready(context, way);
     for (const GemmProblem& p : problems()) {
@@ -246,10 +246,10 @@ TEST_F(GpuBoundaries, AreRightEachWay) {
   }
 }
 
-// What is copied differs from call to call of one code.
+// The copied operands differ from call to call of one code.
 TEST_F(GpuBoundaries, OneCodeServesOperandsOfAnyAlignment) {
   Context context;
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   const auto aligned = packed(parse_problem("gemm:f32:ct:m=236,n=56,k=96:location=device"));
   const auto moved = [&](int a, int b) {
     GemmProblem p = aligned;
@@ -269,7 +269,7 @@ TEST_F(GpuBoundaries, OneCodeServesOperandsOfAnyAlignment) {
 
 TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
   Context context;
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   const GemmProblem p = packed(parse_problem(
       "gemm_batched:f64:nt:m=261,n=190,k=131:strided:batch=3:beta=one:stride_a=34199:location=device"));
   const GpuStream stream(*gpu_);
@@ -292,7 +292,7 @@ TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
 TEST_F(GpuGemmLarge, ClustersShareTilesOfA) {
   if (gpu_->limits().compute_capability < 90) GTEST_SKIP() << "clusters need compute capability 9.0";
   Context context;
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   Failures failures;
   for (const char* dtype : {"f32", "f64", "c64", "c128"})
     for (const char* ops : {"nn", "nt", "tn", "tt"}) {
@@ -324,7 +324,7 @@ TEST_F(GpuGemmLarge, ClustersShareTilesOfA) {
 
 TEST_F(GpuGemmLarge, IllegalConfigsAreExplained) {
   Context context;
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   const auto expect_refused = [&](const GemmProblem& p, const std::string& config, const char* reason) {
     options_.config = config;
     try {
@@ -352,15 +352,18 @@ TEST_F(GpuGemmLarge, TheVendorsLibraryTakesNoConfig) {
     FAIL() << "the config was ignored";
   } catch (const Error& error) {
     EXPECT_EQ(error.argument(), "candidate");
-    EXPECT_NE(std::string(error.what()).find("a config was given"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("one was given"), std::string::npos) << error.what();
   }
 }
 
-TEST_F(GpuGemmLarge, WhatTheVendorsLibraryCannotSayIsOurs) {
+TEST_F(GpuGemmLarge, WhatTheVendorsLibraryCannotSayIsServedWithoutIt) {
   Context context;
-  const GemmPlan made =
-      plan(context, packed(parse_problem("gemm:f32:nn:m=3000000000,n=2,k=2:location=device")), options_);
-  EXPECT_EQ(Access::impl(made).candidate, "gemm") << made.explain();
+  const auto candidate = [&](const char* sizes) {
+    const auto p = packed(parse_problem(fmt::format("gemm:f32:nn:{}:location=device", sizes)));
+    return Access::impl(plan(context, p, options_)).candidate;
+  };
+  EXPECT_EQ(candidate("m=3000000000,n=2,k=2"), "gpu_thin");
+  EXPECT_EQ(candidate("m=2,n=2,k=3000000000"), "gpu_large");
 }
 
 TEST_F(GpuGemmLarge, OtherMathIsNoBodys) {
@@ -382,7 +385,7 @@ TEST_F(BrokenVendorsLibrary, LeavesProductsToOurs) {
   const Variable broken("TILEWRIGHT_FAKE_CUBLAS", "broken");
   Context context;
   const GemmPlan made = plan(context, square(), options_);
-  EXPECT_EQ(Access::impl(made).candidate, "gemm");
+  EXPECT_EQ(Access::impl(made).candidate, "gpu_large");
   EXPECT_NE(made.explain().find("cublasCreate failed with status 1"), std::string::npos) << made.explain();
 }
 

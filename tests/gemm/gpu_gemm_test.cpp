@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "core/dispatch.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "support/failures.hpp"
@@ -250,7 +250,7 @@ TEST_F(GpuGemm, APlanCanBeCapturedInAGraph) {
 }
 
 TEST_F(GpuGemm, WithoutJitOnlyPrepareCompiles) {
-  options_.candidate = "gemm_small";  // the vendor's library would serve too
+  options_.candidate = "gpu_small";  // the vendor's library would serve too
   const TempFolder folder;
   const std::string before = std::getenv("TILEWRIGHT_CACHE");
   setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
@@ -272,9 +272,9 @@ TEST_F(GpuGemm, WithoutJitOnlyPrepareCompiles) {
   setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
 }
 
-// With the records that ship: of a batch that none is of, the config of a near one or, where that is forecast
-// to be slower, the default.
-TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
+// With the records that ship: of a batch that none is of, the config of a near one or, where that is expected
+// to be slower, the default. What a record gained may outweigh a forecast that is nearly as good.
+TEST_F(GpuGemm, NoBorrowedConfigIsExpectedToBeSlower) {
   Context context;
   const GpuLimits& limits = gpu_->limits();
   options_.align_bytes = 16;
@@ -286,7 +286,7 @@ TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
             packed(parse_problem(fmt::format("gemm_batched:{}:{}:strided:batch=100000:location=device",
                                              to_string(dtype), fmt::format(fmt::runtime(rest), n))));
         const GemmPlan made = plan(context, p, options_);
-        ASSERT_EQ(Access::impl(made).candidate, "gemm_small") << made.explain();
+        ASSERT_EQ(Access::impl(made).candidate, "gpu_small") << made.explain();
         const auto shape = gemm_small_shape(p);
         const auto forecast = [&](const GemmSmallConfig& c) {
           return gemm_small_forecast(shape, c, dtype, limits, gemm_small_cost(shape, c, dtype),
@@ -296,8 +296,8 @@ TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
         const auto rule = gemm_small_default(shape, dtype, limits, p.batch_count);
         const WisdomMatch match = Access::impl(made).known.match;
         if (match == WisdomMatch::near_shape || match == WisdomMatch::near_device)
-          EXPECT_GE(forecast(taken), forecast(rule)) << made.explain();
-        if (made.explain().find("is forecast to take") != std::string::npos) ++passed;
+          EXPECT_GE(forecast(taken), 0.9 * forecast(rule)) << made.explain();
+        if (made.explain().find("is expected to take") != std::string::npos) ++passed;
       }
   EXPECT_GT(passed, 0u) << "no record was near enough to be judged";
 }
@@ -379,7 +379,7 @@ TEST_F(GpuRefuses, HostMemoryInCheckedMode) {
   auto a = batch_->view_a();
   a.data = host.data();
   const auto message = refused(ErrorCode::invalid_argument, "a", [&] { run(a, batch_->view_c()); });
-  EXPECT_NE(message.find("no memory that a GPU knows of"), std::string::npos) << message;
+  EXPECT_NE(message.find("not GPU memory"), std::string::npos) << message;
   a = batch_->view_a();
   a.count = 50;
   EXPECT_NO_THROW(run(a, batch_->view_c()));
@@ -475,7 +475,7 @@ TEST_F(GpuGemm, ExplainSaysWhatRuns) {
   Context context;
   const std::string text =
       explain(context, packed(strided(DType::f64, Op::none, Op::none, {8, 8, 8}, 100)), options_);
-  EXPECT_NE(text.find("gemm_small     taken"), std::string::npos) << text;
+  EXPECT_NE(text.find("gpu_small      taken"), std::string::npos) << text;
   EXPECT_NE(text.find("matrices_per_block"), std::string::npos) << text;
   EXPECT_NE(text.find(gpu_->limits().name), std::string::npos) << text;
 }

@@ -10,7 +10,7 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
-#include "gemm/hybrid/stream/cuda_device.hpp"
+#include "gemm/hybrid/stream/stream_device.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid/simulated_job.hpp"
 #include "simulated/simulated_device.hpp"
@@ -116,7 +116,7 @@ TEST_F(GpuHybrid, BatchesInEveryLayout) {
         if (layout == Layout::block_interleaved) p.block = 32;
         p = packed(p);
         GemmOptions options = options_of(draw % 3 == 0 ? Target::hybrid : Target::gpu, first(1));
-        if (options.target == Target::hybrid) options.split = SplitWay::fixed, options.cpu_share = 0.3;
+        if (options.target == Target::hybrid) options.split = SplitRule::fixed, options.cpu_share = 0.3;
         const bool pinned = ++draw % 2 == 0;
         dispatch(dtype, [&]<class T>() { expect_right<T>(p, options, pinned, to_string(p)); });
       }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <random>
 
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "fake_cuda/counts.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "support/gpu_large.hpp"
@@ -39,7 +39,7 @@ TEST_F(GpuLaunchOrder, LaunchesThatBeginEarlyWaitForTheOneBefore) {
   const GpuLimits& limits = gpu_->limits();
   if (limits.compute_capability < 90) GTEST_SKIP() << "launches begin early on compute capability 9.0";
   Context context;
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   // The fake driver computes on the host, one launch after the other.
   const bool fake = ask_fake<fake_cuda::Count>(fake_cuda::count_name) != nullptr;
   const int products = fake ? 2 : 60;
@@ -71,7 +71,7 @@ class GpuSharedTiles : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    options_.candidate = "gemm";
+    options_.candidate = "gpu_large";
     const bool early = gpu_->limits().compute_capability >= 90;
     options_.config = std::string(early ? R"({"dependent_launch":true,)" : "{") +
                       R"("tile_m":64,"tile_n":64,"tile_k":16,"warp_m":32,"warp_n":32,"product":"mma_8x8x4",

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/dispatch.hpp"
-#include "core/share.hpp"
+#include "core/env.hpp"
 #include "fake_cuda/counts.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
@@ -104,17 +104,17 @@ TEST_F(GpuLargeWisdom, DecidesBetweenOursAndTheVendors) {
   write({}, p);
   EXPECT_EQ(chosen(p), "cublas") << "nothing is known";
   write({{"gemm", 2e-5}}, p);
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
   write({{"gemm", 2e-5}, {"cublas", 3e-5}}, p);
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
   write({{"gemm", 3e-5}, {"cublas", 2e-5}}, p);
   EXPECT_EQ(chosen(p), "cublas");
   write({{"gemm", 0.0}, {"cublas", 2e-5}}, p);
   EXPECT_EQ(chosen(p), "cublas") << "ours was not measured";
   write({{"gemm", 2e-5}, {"cublas", 0.0}}, p);
-  EXPECT_EQ(chosen(p), "gemm") << "cuBLAS was not measured";
-  options_.candidate = "gemm";
-  EXPECT_EQ(chosen(p), "gemm") << "asked for";
+  EXPECT_EQ(chosen(p), "gpu_large") << "cuBLAS was not measured";
+  options_.candidate = "gpu_large";
+  EXPECT_EQ(chosen(p), "gpu_large") << "asked for";
 }
 
 // Wisdom of time says nothing of errors: a config with larger ones than cuBLAS's serves only who names it.
@@ -123,7 +123,7 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
   auto exact = record("gemm", 2e-5, p);
   ASSERT_GT(exact["config"]["sum_turns"], 0);
   write({exact});
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   const auto source = [&] {
     Context context({.wisdom = path_});
     return Access::impl(plan(context, p, options_)).known.match;
@@ -143,9 +143,9 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
 TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {
   const GemmProblem p = middling();
   add("time", {2e-5, 3}, {3e-5, 2}, p);
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
   options_.objective = Objective::energy;
-  EXPECT_EQ(chosen(p), "gemm") << "nothing is known of energy, so that time decides";
+  EXPECT_EQ(chosen(p), "gpu_large") << "nothing is known of energy, so that time decides";
   {
     Context context({.wisdom = path_});
     const GemmPlan made = plan(context, p, options_);
@@ -155,12 +155,12 @@ TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {
   EXPECT_EQ(chosen(p), "cublas");
   add("edp", {2e-5, 3}, {3e-5, 2.5}, p);
   options_.objective = Objective::edp;
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
   add("energy_within=5%", {2e-5, 3}, {3e-5, 2}, p);
   options_.objective = Objective::energy_within;
-  EXPECT_EQ(chosen(p), "gemm") << "the frugal one is too slow";
+  EXPECT_EQ(chosen(p), "gpu_large") << "the frugal one is too slow";
   options_.objective = Objective::time;
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
 }
 
 // 2 ms for 4096 are 69 TFLOP/s.
@@ -169,7 +169,7 @@ TEST_F(GpuLargeWisdom, ComparesWhatCanBeCompared) {
   write({record("gemm", 1.9e-3, near), record("cublas", 2.3e-3, at)});
   EXPECT_EQ(chosen(at), "cublas") << "which was measured there";
   write({record("gemm", 2.0e-3, at), record("cublas", 1.9e-3, near)});
-  EXPECT_EQ(chosen(at), "gemm") << "at a higher rate";
+  EXPECT_EQ(chosen(at), "gpu_large") << "at a higher rate";
   write({record("gemm", 5.0e-3, at), record("cublas", 1.9e-3, near)});
   EXPECT_EQ(chosen(at), "cublas") << "at a higher rate";
   auto elsewhere = record("gemm", 1.0e-3, at);
@@ -179,7 +179,7 @@ TEST_F(GpuLargeWisdom, ComparesWhatCanBeCompared) {
   auto theirs = record("cublas", 2.0e-3, at);
   theirs["device"] = "NVIDIA GB300";
   write({elsewhere, theirs});
-  EXPECT_EQ(chosen(at), "gemm") << "both on that device";
+  EXPECT_EQ(chosen(at), "gpu_large") << "both on that device";
 }
 
 // Swizzled tiles of tensor copies, which are what the record is of, take no odd leading dimensions.
@@ -187,7 +187,7 @@ TEST_F(GpuLargeWisdom, RecordsThatCannotBeUsedSayNothing) {
   const GemmProblem p = of_size(4096);
   if (record("gemm", 1, p)["config"]["load"] != "tensor") GTEST_SKIP() << "the device has no tensor copies";
   write({{"gemm", 2.4e-3}, {"cublas", 2.5e-3}}, p);
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
   EXPECT_EQ(chosen(of_size(4095)), "cublas");
 }
 
@@ -197,11 +197,11 @@ TEST_F(GpuLargeWisdom, WithoutMemoryForItsBlocksAnotherServes) {
   auto ours = record("gemm", 1e-5, p);
   ours["config"].update({{"split_k", 4}, {"stream_k", 0}, {"persistent", false}});
   write({ours});
-  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(p), "gpu_large");
   const Variable full("TILEWRIGHT_FAKE_MOST_BYTES", "1000");
   EXPECT_EQ(chosen(p), "cublas");
-  options_.candidate = "gemm";
-  EXPECT_EQ(chosen(p), "gemm") << "with a config that needs none";
+  options_.candidate = "gpu_large";
+  EXPECT_EQ(chosen(p), "gpu_large") << "with a config that needs none";
 }
 
 TEST_F(GpuLargeWisdom, AnObjectiveNobodyTunedForIsToldOf) {

@@ -41,7 +41,7 @@ TEST_F(GpuLevels, AreRightWhateverTheirStrides) {
 }
 
 TEST_F(GpuLevels, EveryFamilyTakesThem) {
-  for (const char* candidate : {"gemm_small", "gemm", "cublas"}) {
+  for (const char* candidate : {"gpu_small", "gpu_large", "cublas"}) {
     const GemmProblem p =
         problem("f32", "nn:m=20,n=12,k=16:strided:batch=30:outer=5:outer_c=3000:outer_a=400");
     GemmOptions options = options_;

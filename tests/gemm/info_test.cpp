@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gemm/overlap.hpp"
+#include "gemm/pointers.hpp"
 #include "support/operands.hpp"
 #include "tilewright/gemm.hpp"
 

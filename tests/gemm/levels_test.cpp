@@ -58,15 +58,16 @@ TEST(Levels, EveryWayOnTheHostTakesThem) {
   LevelDraw draw;
   Failures failures;
   for (const auto& [candidate, size] : {std::pair<const char*, cases::Size>{"reference", {7, 5, 6}},
-                                        {"gemm_small_cpu_bands", {81, 9, 9}},
-                                        {"gemm_small_cpu_bands", {5, 70, 8}},
-                                        {"cblas", {70, 66, 67}}})
+                                        {"cpu_bands", {81, 9, 9}},
+                                        {"cpu_bands", {5, 70, 8}},
+                                        {"host_blas", {70, 66, 67}}})
     for (int i = 0; i < 12; ++i) {
       Choices x = draw.choices(4);
       x.size = size;
-      if (std::string(candidate) == "gemm_small_cpu_bands")
+      if (std::string(candidate) == "cpu_bands")
         x.alpha = ScalarChoice::one, x.beta = i % 2 == 0 ? ScalarChoice::one : ScalarChoice::zero;
-      if (std::string(candidate) == "cblas" && x.alpha == ScalarChoice::zero) x.alpha = ScalarChoice::general;
+      if (std::string(candidate) == "host_blas" && x.alpha == ScalarChoice::zero)
+        x.alpha = ScalarChoice::general;
       Call call = make_call(x);
       call.options.candidate = candidate;
       call.options.threads = 1 + i % 2;
@@ -135,12 +136,13 @@ TEST(Levels, NameTheFirstBadField) {
     EXPECT_STREQ(fault->argument, argument) << fault->message;
     EXPECT_NE(fault->message.find(part), std::string::npos) << fault->message;
   };
-  expect("batch=30:outer=4", "batch_count", "batch_count = 30 is no multiple of outer_count = 4");
+  expect("batch=30:outer=4", "batch_count", "batch_count = 30 is not a multiple of outer_count = 4");
   expect("batch=30:outer=-5", "outer_count", "outer_count = -5 is negative");
   expect("batch=30:outermost=-5", "outermost_count", "outermost_count = -5");
   expect("batch=30:outer=0", "batch_count", "outer_count = 0");
   expect("batch=30:outer=5:outer_a=-1", "outer_a", "outer_a = -1");
-  expect("batch=30:outer=5:outer_c=71", "outer_c", "outer_c = 71 is smaller than the 72 elements that lie");
+  expect("batch=30:outer=5:outer_c=71", "outer_c",
+         "outer_c = 71 is smaller than the 72 elements that it steps over");
   expect("batch=30:outer=5:outer_c=0", "outer_c", "overlap");
   expect("batch=30:outer=5:stride_c=11:outer_c=1000", "stride_c", "stride_c = 11 is smaller than the 12");
   expect("batch=30:outer=5:outer_a=2305843009213693952", "outer_a", "outer_a = 2305843009213693952 makes A");

@@ -1,5 +1,5 @@
-// What a Context leaves in its process: no descriptor between calls, and no memory that grows with every new
-// problem that it has something to say about.
+// The traces that a Context leaves in its process: no descriptor between calls, and no memory that grows with
+// every new problem that it has something to say about.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "gemm/context_impl.hpp"
+#include "gemm/plan.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/gemm.hpp"
@@ -44,6 +45,24 @@ TEST(Manners, NoDescriptorStaysOpen) {
   }
 }
 
+// A program that is linked with the library has stderr to itself, unless it asks who serves its calls.
+TEST(Manners, NothingIsPrintedUnlessAsked) {
+  const TempFolder folder;
+  const auto printed = [&] {
+    ::testing::internal::CaptureStderr();
+    Context context({.wisdom = folder / "none.sqlite"});
+    for (std::int64_t n = 1; n <= 60; ++n)
+      (void)plan(context, parse_problem(fmt::format("gemm:f64:nn:m={0},n={0},k={1}", n, 2 * n)));
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(printed(), "");
+  ASSERT_EQ(setenv("TILEWRIGHT_VERBOSE", "2", 1), 0);
+  const std::string told = printed();
+  ASSERT_EQ(unsetenv("TILEWRIGHT_VERBOSE"), 0);
+  EXPECT_NE(told.find("gemm:f64:nn:m=7,n=7,k=14:residency=l1 is served by cpu_small"), std::string::npos)
+      << told;
+}
+
 TEST(Manners, NoticesComeToAnEnd) {
   ASSERT_EQ(setenv("TILEWRIGHT_LOG", "off", 1), 0);
   const Context context({.use_wisdom = false});
@@ -52,7 +71,7 @@ TEST(Manners, NoticesComeToAnEnd) {
   const std::vector<std::string> kept = Access::impl(context).notices();
   ASSERT_EQ(kept.size(), 1000u);
   EXPECT_EQ(kept[998], "notice 998");
-  EXPECT_NE(kept[999].find("the last one"), std::string::npos) << kept[999];
+  EXPECT_NE(kept[999].find("its last one"), std::string::npos) << kept[999];
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "gemm/hybrid/models.hpp"
 #include "gemm/hybrid/simulated_context.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/tune_on_miss.hpp"
 #include "kernel/gemm_small_cpu/config.hpp"
 #include "support/temp_folder.hpp"
 

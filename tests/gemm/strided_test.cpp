@@ -85,7 +85,7 @@ class Strided : public ::testing::Test {
         T& x = expected[std::size_t(i * vc.strides[0] + j * vc.strides[1])];
         x = T(2) * sum - x;
       }
-    // What conjugates and is not transposed as C lies.
+    // Kernels do not conjugate an operand that they do not transpose, as C lies.
     const auto conjugates_alone = [&](Op op, bool rows_first) {
       return std::is_same_v<T, Complex> && op == Op::conj_trans && rows_first != bool(order & 4);
     };
@@ -273,16 +273,21 @@ TEST_F(StridedCalls, WhatCannotBeRunNamesTheArgument) {
   refused("c", "strides (8, 2)", call(a, b, strided(c_.data(), m, n, 8, 2)));
   refused("c", "strides (0, 1)", call(a, b, strided(c_.data(), m, n, 0, 1)));
   refused("c", "strides (-4, 1)", call(a, b, strided(c_.data() + 8, m, n, -4, 1)));
-  refused("a", "not as many", call(row_major(a_.data(), m, k + 1), b, c));
+  refused("a", "as many columns", call(row_major(a_.data(), m, k + 1), b, c));
   refused("a", "extent 0 of a is -3", call(strided(a_.data(), -3, 2, 2, 1), b, c));
   refused("a", "a is null", call(row_major(static_cast<double*>(nullptr), m, k), b, c));
   refused("b", "b is null", call(a, row_major(static_cast<double*>(nullptr), k, n), c));
-  refused("c", "c is a", call(row_major(c_.data(), m, k), b, c));
+  refused("c", "c has the address of a", call(row_major(c_.data(), m, k), b, c));
   refused("op_b", "op_b = 7", [&] { gemm(context_, Op::none, static_cast<Op>(7), 1, a, b, 0, c); });
   refused("a", "c has fewer dimensions",
           [&] { gemm_batched(context_, Op::none, Op::none, 1, strided_batch(a, m * k, 2), b, 0, c); });
   refused("c", "strides (0, 4, 1)", [&] {
     gemm_batched(context_, Op::none, Op::none, 1, strided_batch(a, m * k, 2), b, 0, c.repeat(0, 2));
+  });
+  refused("c", "none of the batch negative", [&] {
+    const auto last_c = row_major(c_.data() + m * n, m, n);
+    gemm_batched(context_, Op::none, Op::none, 1, strided_batch(a, m * k, 2), b, 0,
+                 last_c.repeat(-std::int64_t(m * n), 2));
   });
 }
 
@@ -293,6 +298,18 @@ TEST_F(StridedCalls, EmptyProductsAreNothing) {
        row_major(c_.data(), m, n));
   EXPECT_EQ(std::accumulate(c_.begin(), c_.begin() + m * n, 0.0), 0);
   EXPECT_EQ(c_[m * n], 99);
+}
+
+TEST(BatchScalars, AreNumbersOfAnyType) {
+  Context context({.use_wisdom = false, .notices = false});
+  const Complex a[] = {{1, 2}, {3, 4}}, b[] = {{0, 1}, {2, 0}};
+  Complex c[] = {7, 7};
+  const auto batch_of = [](auto* x) { return strided_batch(column_major(x, 1, 1), 1, 2); };
+  gemm_batched(context, Op::none, Op::none, 2, batch_of(a), batch_of(b), 0, batch_of(c));
+  EXPECT_EQ(c[0], Complex(-4, 2));
+  EXPECT_EQ(c[1], Complex(12, 16));
+  EXPECT_EQ(BatchScalar<double>(0).values, nullptr);
+  static_assert(!std::is_convertible_v<const double*, BatchScalar<double>>);
 }
 
 TEST(Stacks, AreMadeOfViewsAndOneKindOfList) {
@@ -309,7 +326,7 @@ TEST(Stacks, AreMadeOfViewsAndOneKindOfList) {
   const GemmStack<double> by_pointers = stack_of(Op::none, Op::trans, 2, view_a, view_b, view_c, pointers);
   gemm_stack<double>(context, std::span(&by_pointers, 1), 1);
   EXPECT_EQ(c[3], 28);
-  EXPECT_EQ(by_pointers.a, nullptr);
+  EXPECT_EQ(by_pointers.a(), nullptr);
   EXPECT_THROW(stack_of(Op::none, Op::none, 1, column_major(a, 1, 2), view_b, view_c, offsets), Error);
 }
 

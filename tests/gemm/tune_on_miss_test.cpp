@@ -57,7 +57,7 @@ class TuneOnMissTest : public WisdomFolder {
 
   static GemmOptions on_miss(double budget_s = 0.5) {
     GemmOptions how;
-    how.tune_on_miss.budget_s = budget_s;
+    how.tune_on_miss_s = budget_s;
     return how;
   }
 
@@ -143,7 +143,7 @@ TEST_F(TuneOnMissTest, Refusals) {
   EXPECT_NE(reason(none, 0.5).find("install_tuner"), std::string::npos) << reason(none, 0.5);
   none.set_tuner(recorder());
   for (const double budget_s : {-1.0, std::nan("")})
-    EXPECT_NE(reason(none, budget_s).find("budget_s"), std::string::npos);
+    EXPECT_NE(reason(none, budget_s).find("tune_on_miss_s = "), std::string::npos);
   ContextOptions unwise = options();
   unwise.use_wisdom = false;
   Context forgetful(unwise);
@@ -269,7 +269,7 @@ TEST_F(TuneOnMissTest, FromC) {
   search.objective = nullptr, search.strategy = "annealing";
   refused("strategy = 'annealing'");
   search.strategy = nullptr, search.resume = 1;
-  refused("resume = true, but no log");
+  refused("resume = true needs a log");
   two[1] = nullptr;
   EXPECT_EQ(tilewright_tune(context, two, 2, nullptr, nullptr, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
   tilewright_destroy(context);

@@ -37,13 +37,42 @@ TEST(Validate, OptionsOfNoKnownValueAreNamed) {
   };
   using O = GemmOptions;
   refused(&O::target, static_cast<Target>(9), "target", "target = 9");
-  refused(&O::split, static_cast<SplitWay>(9), "split", "split = 9");
+  refused(&O::split, static_cast<SplitRule>(9), "split", "split = 9");
   refused(&O::objective, static_cast<Objective>(9), "objective", "objective = 9");
   refused(&O::math_mode, static_cast<MathMode>(9), "math_mode", "math_mode = 9");
   refused(&O::residency, static_cast<Residency>(9), "residency", "residency = 9");
   refused(&O::on_device_failure, static_cast<OnDeviceFailure>(9), "on_device_failure",
           "on_device_failure = 9");
   refused(&O::queue, Queue{.device = -1}, "device", "device = -1");
+}
+
+TEST(Validate, FactorsPerProblemAreAClassOfTheProblem) {
+  const std::string text =
+      "gemm_batched:f64:nn:m=2,n=2,k=2:strided:batch=3:alpha=per_problem:beta=per_problem";
+  const GemmProblem p = parse_problem(text);
+  EXPECT_EQ(p.alpha, Scalar::per_problem);
+  EXPECT_EQ(to_string(p), text);
+  TestOperands<double> x(p);
+  const std::vector<double> alpha{1, 0, -2}, beta{0, 1, 3};
+  std::vector<double> expected = x.c;
+  for (std::size_t q = 0; q < 3; ++q)
+    for (std::size_t j = 0; j < 2; ++j)
+      for (std::size_t i = 0; i < 2; ++i) {
+        const double *a = &x.a[4 * q], *b = &x.b[4 * q];
+        double& c = expected[4 * q + 2 * j + i];
+        c = alpha[q] * (a[i] * b[2 * j] + a[i + 2] * b[2 * j + 1]) + beta[q] * c;
+      }
+  Context context({.use_wisdom = false, .notices = false});
+  const GemmPlan made = plan(context, p);
+  EXPECT_EQ(made.problem().alpha, Scalar::general) << "the host serves both";
+  made.run<double>(BatchScalar<double>(alpha.data()), x.a.data(), x.b.data(),
+                   BatchScalar<double>(beta.data()), x.c.data());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(x.c[i], expected[i], 1e-13);
+  GemmProblem sums = parse_problem("gemm_batch_reduce:f64:nn:m=2,n=2,k=2:strided:batch=3");
+  sums.beta = Scalar::per_problem;
+  expect_fault(sums, "beta", "beta = per_problem");
+  sums.beta = static_cast<Scalar>(9);
+  expect_fault(sums, "beta", "beta = 9");
 }
 
 TEST(Validate, NamesTheFirstBadField) {
@@ -60,7 +89,7 @@ TEST(Validate, NamesTheFirstBadField) {
   expect_fault(with(&P::layout, static_cast<Layout>(9)), "layout", "layout = 9");
   expect_fault(with(&P::location, static_cast<Location>(5)), "location", "location = 5");
   expect_fault(with(&P::alpha, static_cast<Scalar>(8)), "alpha", "alpha = 8");
-  expect_fault(with(&P::beta, static_cast<Scalar>(3)), "beta", "beta = 3");
+  expect_fault(with(&P::beta, static_cast<Scalar>(4)), "beta", "beta = 4");
   expect_fault(with(&P::residency, static_cast<Residency>(8)), "residency", "residency = 8");
   expect_fault(with(&P::m, -1), "m", "m = -1 is negative");
   expect_fault(with(&P::n, -2), "n", "n = -2 is negative");

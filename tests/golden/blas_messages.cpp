@@ -17,7 +17,7 @@ void take(const char* name, std::size_t length, int position) {
 }  // namespace
 
 extern "C" {
-// What the library finds in the program.
+// The routines that the library finds in the program.
 void xerbla_(const char* name, const int* info, std::size_t length) { take(name, length, *info); }
 void xerbla_64_(const char* name, const std::int64_t* info, std::size_t length) {
   take(name, length, int(*info));
@@ -35,7 +35,7 @@ namespace {
 
 constexpr int by_rows = 101, by_columns = 102, as_it_is = 111, upper = 121;
 
-// What the call told, which is a refusal.
+// Returns the report of the call, which is a refusal.
 template <class F>
 Outcome heard(F f) {
   told.clear();

@@ -302,7 +302,7 @@ void tell_stack_plans() {
           [value](CStackPlan& x) { x.where = c_enum<tilewright_location>(value); });
   t.run("row_major=1,lists=device",
         [](CStackPlan& x) { x.options.row_major = 1, x.where = TILEWRIGHT_DEVICE; });
-  t.run("alpha_varies=1", [](CStackPlan& x) { x.options.alpha_varies = 1; });
+  t.run("alpha_per_problem=1", [](CStackPlan& x) { x.options.alpha_per_problem = 1; });
   t.run("threads=-1", [](CStackPlan& x) { x.options.threads = -1; });
   const auto run = [](const char* what, tilewright_stack_plan* plan) {
     tell("tilewright_stack_plan_run", what,

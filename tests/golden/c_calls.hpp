@@ -95,7 +95,7 @@ void spoil_c_info(const Battery<X>& t) {
           [mode](X& x) { x.info_mode = c_enum<tilewright_info_mode>(mode); });
 }
 
-// What info codes say of a spoiled problem.
+// The info codes of a spoiled problem.
 template <class X, class Spoil>
 void tell_c_codes(const Battery<X>& t, const std::string& what, Spoil spoil) {
   for (const int mode : {TILEWRIGHT_INFO_ALL, TILEWRIGHT_INFO_GROUP, TILEWRIGHT_INFO_ANY})

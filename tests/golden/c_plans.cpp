@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* usual_problem = "gemm:f64:nn:m=3,n=2,k=4";
 
-// What creates a context answers with a handle that knows the message.
+// Functions that create a context return a handle that knows the message.
 void tell_created(const char* what, const tilewright_context_options* options) {
   tilewright_context* made = nullptr;
   const tilewright_status status = tilewright_create_with(options, &made);

@@ -6,7 +6,7 @@
 
 namespace tilewright::golden {
 
-// What all calls have but their views.
+// The arguments that all calls share, which are all but their views.
 struct Call : Operands {
   Op op_a = Op::none, op_b = Op::none;
   GemmOptions options;

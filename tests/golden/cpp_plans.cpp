@@ -66,7 +66,7 @@ void spoil_kinds(const Battery<X>& t) {
     t.run("layout=" + std::to_string(layout),
           [layout](X& x) { x.problem.layout = static_cast<Layout>(layout); });
   for (const int sums : {1, 2})
-    t.run("sums=" + std::to_string(sums), [sums](X& x) { x.problem.sums = static_cast<Sums>(sums); });
+    t.run("sums=" + std::to_string(sums), [sums](X& x) { x.problem.sums = static_cast<Accumulate>(sums); });
 }
 
 void tell_problems() {

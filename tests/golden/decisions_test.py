@@ -91,7 +91,7 @@ def questions(machine):
         yield ("--threads", "1"), [*small("", 30), *single("", LARGE, 12)]
         yield ("--objective", "energy"), list(small("", 20))
         yield ("--target", "cpu"), [*single("", LARGE, 10), *factorizations("", 6)]
-        for name in ("gemm_small_cpu", "cblas", "reference", "bands", "sums"):
+        for name in ("cpu_small", "host_blas", "reference", "bands", "batch_reduce"):
             yield ("--candidate", name), ["gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000", "gemm:f32:tn:m=300,n=8,k=90",
                                           "gemm_batch_reduce:f64:nn:m=16,n=16,k=16:strided:batch=100:beta=one"]
     elif machine == "gpu":
@@ -99,7 +99,7 @@ def questions(machine):
                    *recorded("h200", 16)]
         yield (), [*small("", 10), *single("", LARGE, 17), *factorizations("", 11)]
         yield ("--objective", "energy"), [*small(DEVICE, 12), *single(DEVICE, LARGE, 6)]
-        for name in ("gemm_small", "gemm", "cublas", "hybrid"):
+        for name in ("gpu_small", "gpu_large", "cublas", "hybrid"):
             yield ("--candidate", name), ["gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:location=device",
                                           "gemm:f32:tn:m=3000,n=800,k=900:location=device", "gemm:f64:nn:m=3000,n=3000,k=3000"]
     else:
@@ -190,8 +190,10 @@ class Played:
         """The rows of these problems; where one is refused, each is asked by itself, and a refusal is a row."""
         rows = self.folder / "rows.jsonl"
         done = self.run_tool("explain", *flags, "--json", str(rows), *problems)
-        if done.returncode == 0:
-            found = [json.loads(self.without_folder(line)) for line in rows.read_text().splitlines()]
+        # 1: some are served by no candidate; their rows are there like the others'.
+        found = [json.loads(self.without_folder(line)) for line in rows.read_text().splitlines()] if rows.exists() else []
+        rows.unlink(missing_ok=True)
+        if done.returncode == 0 or (done.returncode == 1 and len(found) == len(problems)):
             return [row for row in found if "problem" in row]
         if done.returncode not in (1, 2):
             sys.exit(f"explain {problems} ended with {done.returncode}: {done.stderr[-2000:]}")

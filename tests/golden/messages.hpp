@@ -1,5 +1,6 @@
-// What the doors' files share: memory that a call may use, batteries that spoil one argument of a valid call
-// at a time, and the line that says what came of it. A call that was refused must not have written anything.
+// The parts that the doors' files share: memory that a call may use, batteries that spoil one argument of a
+// valid call at a time, and the line that says what came of it. A call that was refused must not have written
+// anything.
 #pragma once
 
 #include <cmath>
@@ -53,7 +54,7 @@ class Kept {
   std::vector<std::vector<std::byte>> before_;
 };
 
-// What a call came to.
+// The outcome of a call.
 struct Outcome {
   bool refused = false;
   std::string text;

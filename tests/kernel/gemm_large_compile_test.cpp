@@ -76,7 +76,7 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   const bool disassembles = has_disassembler();
   for (const auto& [p, config, capability] : covering_instances()) {
     const GemmLargeShape s = gemm_large_shape(p);
-    const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
+    const JitBinary binary = compiler->compile(gemm_large_request(s, config, p.dtype, capability));
     EXPECT_FALSE(binary.code.empty());
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
     if (disassembles) {
@@ -108,8 +108,9 @@ TEST(GemmLarge, DefaultsOfALastWaveCompile) {
         const GemmLargeShape s = gemm_large_shape(p);
         const auto config = gemm_large_default(p, s, limits);
         shared += config.tail_k > 1 ? 1 : 0;
-        EXPECT_EQ(gemm_large_refusal(compile_gemm_large(compiler, s, config, p.dtype, 90), config, limits),
-                  "")
+        EXPECT_EQ(
+            gemm_large_refusal(compiler.compile(gemm_large_request(s, config, p.dtype, 90)), config, limits),
+            "")
             << to_string(p) << " " << describe(config);
       }
   EXPECT_GT(shared, 6);
@@ -132,7 +133,7 @@ TEST(GemmLarge, WideAccessesToCCompile) {
       const GemmLargeShape s = gemm_large_shape(p);
       const Config c = gemm_large_default(p, s, testing::known_gpu(90));
       const std::string code =
-          disassemble(compile_gemm_large(compiler, s, c, dtype, 90).code, "nvdisasm", true);
+          disassemble(compiler.compile(gemm_large_request(s, c, dtype, 90)).code, "nvdisasm", true);
       const auto count = [&](const std::string& instruction) {
         int found = 0;
         for (std::size_t at = code.find(instruction); at != std::string::npos;
@@ -162,7 +163,7 @@ TEST(GemmLarge, PaddedCopiesCompile) {
       c = {.tile_m = 64, .tile_n = 64, .tile_k = 8, .warp_n = 16, .load = GemmLargeLoad::async};
     c.boundary = GemmLargeBoundary::zero_padding;
     ASSERT_TRUE(gemm_large_space(p, s, testing::known_gpu(90)).contains(c)) << describe(c);
-    EXPECT_EQ(compile_gemm_large(compiler, s, c, dtype, 90).functions.size(), 2u);
+    EXPECT_EQ(compiler.compile(gemm_large_request(s, c, dtype, 90)).functions.size(), 2u);
   }
 }
 
@@ -178,7 +179,7 @@ TEST(GemmLarge, KernelsForTheResidueCompile) {
   Config c = gemm_large_default(p, s, testing::known_gpu(80));
   c.boundary = GemmLargeBoundary::residue_kernel;
   ASSERT_TRUE(gemm_large_space(p, s, testing::known_gpu(80)).contains(c)) << describe(c);
-  const JitBinary binary = compile_gemm_large(compiler, s, c, p.dtype, 80);
+  const JitBinary binary = compiler.compile(gemm_large_request(s, c, p.dtype, 80));
   EXPECT_EQ(std::set<std::string>(binary.functions.begin(), binary.functions.end()).size(), 3u);
   for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
 }
@@ -194,7 +195,8 @@ TEST(GemmLarge, SharedPrefetchOfWideTypesCompiles) {
   }
   const GemmLargeDevice limits = testing::known_gpu(90);
   const auto refusal = [&](const GemmProblem& p, const Config& c) {
-    return gemm_large_refusal(compile_gemm_large(compiler, gemm_large_shape(p), c, p.dtype, 90), c, limits);
+    return gemm_large_refusal(compiler.compile(gemm_large_request(gemm_large_shape(p), c, p.dtype, 90)), c,
+                              limits);
   };
   for (const Op op_b : {Op::none, Op::trans}) {
     const GemmProblem p = problem(DType::f64, 4096, 4096, 4096, Op::none, op_b);
@@ -236,7 +238,7 @@ TEST(GemmLarge, SharedPrefetchOfWideTypesCompiles) {
              .boundary = GemmLargeBoundary::none};
     c.prefetch = true;
     const GemmLargeShape s = gemm_large_shape(p);
-    const int needed = gemm_large_needed_registers(s, c, p.dtype) + gemm_large_held_registers(s, c, p.dtype);
+    const int needed = gemm_large_needed_registers(c, p.dtype) + gemm_large_held_registers(s, c, p.dtype);
     EXPECT_EQ(needed <= gemm_large_most_registers, !tile.spills) << describe(c);
     if (!tile.spills) EXPECT_TRUE(space.contains(c)) << describe(c);
     EXPECT_EQ(refusal(p, c).empty(), !tile.spills) << describe(c) << refusal(p, c);

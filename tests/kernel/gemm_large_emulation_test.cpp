@@ -21,26 +21,13 @@ TEST(GemmLargeEmulation, DefaultTileOfTheLargestDevice) {
 }
 
 TEST(GemmLargeEmulation, FeedingWarpAndPersistentGrid) {
-  constexpr Config fed{.tile_m = 32,
-                       .tile_n = 32,
-                       .tile_k = 16,
-                       .warp_m = 16,
-                       .warp_n = 16,
-                       .stages = 2,
-                       .raster = 1,
-                       .specialised = true,
-                       .persistent = true};
+  constexpr Config fed = fields<Config>(
+      "tile_m=32 tile_n=32 tile_k=16 warp_m=16 warp_n=16 stages=2 raster=1 specialised "
+      "persistent");
   expect_large<double, Shape{}, fed>({100, 70, 80, 0, 0, 2});
-  constexpr Config shared{.tile_m = 32,
-                          .tile_n = 32,
-                          .tile_k = 16,
-                          .warp_m = 16,
-                          .warp_n = 16,
-                          .stages = 3,
-                          .raster = 2,
-                          .split_k = 3,
-                          .specialised = true,
-                          .persistent = true};
+  constexpr Config shared = fields<Config>(
+      "tile_m=32 tile_n=32 tile_k=16 warp_m=16 warp_n=16 stages=3 raster=2 split_k=3 "
+      "specialised persistent");
   expect_large<double, Shape{.reads_c = true}, shared>({40, 70, 100, 0, 0, 2});
 }
 
@@ -55,20 +42,9 @@ TEST(GemmLargeEmulation, BlocksThatWalk) {
   const Case one{100, 130, 54, 2, 0, 3};
   all_operations<double, walking(mma_small, 16)>(one);
   all_operations<double, walking(async(mma_small, GemmLargeLayout::swizzle), 8)>(one);
-  constexpr Config held{.tile_m = 64,
-                        .tile_n = 32,
-                        .tile_k = 16,
-                        .warp_m = 32,
-                        .warp_n = 16,
-                        .thread_m = 4,
-                        .thread_n = 4,
-                        .product = GemmLargeProduct::fma,
-                        .load = GemmLargeLoad::registers,
-                        .stages = 1,
-                        .store_bytes = 4,
-                        .layout = GemmLargeLayout::padding,
-                        .boundary = GemmLargeBoundary::residue,
-                        .persistent = true};
+  constexpr Config held = fields<Config>(
+      "tile_m=64 tile_n=32 tile_k=16 warp_m=32 warp_n=16 thread_m=4 thread_n=4 product=fma "
+      "load=registers stages=1 store_bytes=4 layout=padding boundary=residue persistent");
   all_operations<float, held>({152, 100, 36, 0, 0, 2});
 }
 
@@ -95,41 +71,20 @@ TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
     return c;
   };
   all_operations<double, ahead(clustered(2, false, 1, 0))>(one);
-  constexpr Config numbers{.tile_m = 32,
-                           .tile_n = 16,
-                           .tile_k = 16,
-                           .warp_m = 16,
-                           .warp_n = 16,
-                           .stages = 2,
-                           .raster = 4,
-                           .cluster = 4};
+  constexpr Config numbers =
+      fields<Config>("tile_m=32 tile_n=16 tile_k=16 warp_m=16 warp_n=16 stages=2 raster=4 cluster=4");
   all_operations<std::complex<double>, numbers>({50, 70, 40, 1, 0, 4});
-  constexpr Config fma{.tile_m = 32,
-                       .tile_n = 64,
-                       .tile_k = 16,
-                       .warp_m = 32,
-                       .warp_n = 16,
-                       .thread_m = 4,
-                       .thread_n = 4,
-                       .product = GemmLargeProduct::fma,
-                       .stages = 3,
-                       .prefetch = true,
-                       .layout = GemmLargeLayout::plain,
-                       .cluster = 2};
+  constexpr Config fma = fields<Config>(
+      "tile_m=32 tile_n=64 tile_k=16 warp_m=32 warp_n=16 thread_m=4 thread_n=4 product=fma "
+      "stages=3 prefetch layout=plain cluster=2");
   expect_large<float, Shape{.trans_b = true, .reads_c = true}, fma>({52, 100, 40, 0, 0, 4});
 }
 
 // The multiplying threads of the second block on each multiprocessor wait; other threads and blocks do not.
 TEST(GemmLargeEmulation, BlocksBeginApart) {
-  constexpr Config apart{.tile_m = 32,
-                         .tile_n = 32,
-                         .tile_k = 16,
-                         .warp_m = 16,
-                         .warp_n = 16,
-                         .stages = 2,
-                         .specialised = true,
-                         .blocks_per_sm = 2,
-                         .stagger = 2};
+  constexpr Config apart = fields<Config>(
+      "tile_m=32 tile_n=32 tile_k=16 warp_m=16 warp_n=16 stages=2 specialised "
+      "blocks_per_sm=2 stagger=2");
   emulation::large.waited_clocks = 0;
   expect_large<double, Shape{}, apart>({70, 90, 60, 2});                      // 9 blocks
   const long long runs = 2, waiting = runs * emulated_multiprocessors * 128;  // copies at once and late
@@ -175,44 +130,20 @@ TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {
 }
 
 TEST(GemmLargeEmulation, TilesThatBlocksShare) {
-  constexpr Config split{.tile_m = 32,
-                         .tile_n = 64,
-                         .tile_k = 16,
-                         .warp_m = 32,
-                         .warp_n = 32,
-                         .stages = 2,
-                         .raster = 1,
-                         .split_k = 4};
+  constexpr Config split =
+      fields<Config>("tile_m=32 tile_n=64 tile_k=16 warp_m=32 warp_n=32 stages=2 raster=1 split_k=4");
   expect_large<double, Shape{.trans_a = true, .reads_c = true}, split>({70, 60, 150, 2});
-  constexpr Config stream{.tile_m = 32,
-                          .tile_n = 64,
-                          .tile_k = 16,
-                          .warp_m = 32,
-                          .warp_n = 32,
-                          .stages = 2,
-                          .raster = 4,
-                          .stream_k = 1,
-                          .persistent = true};
+  constexpr Config stream = fields<Config>(
+      "tile_m=32 tile_n=64 tile_k=16 warp_m=32 warp_n=32 stages=2 raster=4 stream_k=1 "
+      "persistent");
   expect_large<double, Shape{}, stream>({128, 130, 100, 2, 0, 5});
   expect_large<double, Shape{}, stream>({30, 50, 40, 2, 0, 7});
-  constexpr Config more{.tile_m = 32,
-                        .tile_n = 64,
-                        .tile_k = 16,
-                        .warp_m = 32,
-                        .warp_n = 32,
-                        .stages = 2,
-                        .raster = 4,
-                        .stream_k = 2,
-                        .persistent = true};
+  constexpr Config more = fields<Config>(
+      "tile_m=32 tile_n=64 tile_k=16 warp_m=32 warp_n=32 stages=2 raster=4 stream_k=2 "
+      "persistent");
   expect_large<double, Shape{.trans_b = true}, more>({128, 130, 100, 2, 0, 3});
-  constexpr Config tail{.tile_m = 32,
-                        .tile_n = 64,
-                        .tile_k = 16,
-                        .warp_m = 32,
-                        .warp_n = 32,
-                        .stages = 2,
-                        .raster = 4,
-                        .tail_k = 3};
+  constexpr Config tail =
+      fields<Config>("tile_m=32 tile_n=64 tile_k=16 warp_m=32 warp_n=32 stages=2 raster=4 tail_k=3");
   // Two of twelve tiles are shared.
   expect_large<double, Shape{.reads_c = true}, tail>({128, 130, 100, 2, 0, 5});
   expect_large<double, Shape{}, tail>({128, 130, 100, 2, 0, 4});              // no tile is shared
@@ -221,24 +152,12 @@ TEST(GemmLargeEmulation, TilesThatBlocksShare) {
 
 // With more parts than one block adds, their sums are combined in groups.
 TEST(GemmLargeEmulation, TilesOfManyParts) {
-  constexpr Config split{.tile_m = 32,
-                         .tile_n = 32,
-                         .tile_k = 16,
-                         .warp_m = 16,
-                         .warp_n = 16,
-                         .stages = 2,
-                         .raster = 1,
-                         .split_k = 32};
+  constexpr Config split =
+      fields<Config>("tile_m=32 tile_n=32 tile_k=16 warp_m=16 warp_n=16 stages=2 raster=1 split_k=32");
   expect_large<double, Shape{.reads_c = true}, split>({40, 30, 700, 2});
-  constexpr Config stream{.tile_m = 32,
-                          .tile_n = 32,
-                          .tile_k = 16,
-                          .warp_m = 16,
-                          .warp_n = 16,
-                          .stages = 2,
-                          .raster = 1,
-                          .stream_k = 1,
-                          .persistent = true};
+  constexpr Config stream = fields<Config>(
+      "tile_m=32 tile_n=32 tile_k=16 warp_m=16 warp_n=16 stages=2 raster=1 stream_k=1 "
+      "persistent");
   expect_large<double, Shape{}, stream>({30, 30, 500, 2, 0, 19});
 }
 
@@ -259,15 +178,9 @@ TEST(GemmLargeEmulation, LaunchesBeginEarly) {
   constexpr Config split{
       .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};
   expect_large<double, Shape{.reads_c = true}, early(split)>({40, 40, 100, 2});
-  constexpr Config stream{.tile_m = 32,
-                          .tile_n = 64,
-                          .tile_k = 16,
-                          .warp_m = 32,
-                          .warp_n = 32,
-                          .stages = 2,
-                          .raster = 4,
-                          .stream_k = 1,
-                          .persistent = true};
+  constexpr Config stream = fields<Config>(
+      "tile_m=32 tile_n=64 tile_k=16 warp_m=32 warp_n=32 stages=2 raster=4 stream_k=1 "
+      "persistent");
   expect_large<double, Shape{}, early(stream)>({128, 130, 100, 2, 0, 5});
 }
 
@@ -309,19 +222,9 @@ TEST(GemmLargeEmulation, ComplexTensorCores) {
                async(with(z, GemmLargeProduct::mma_8x8x4), GemmLargeLayout::padding)>(one);
 }
 
-constexpr Config fma_small{.tile_m = 64,
-                           .tile_n = 32,
-                           .tile_k = 16,
-                           .warp_m = 32,
-                           .warp_n = 16,
-                           .thread_m = 4,
-                           .thread_n = 4,
-                           .product = GemmLargeProduct::fma,
-                           .load = GemmLargeLoad::async,
-                           .stages = 3,
-                           .layout = GemmLargeLayout::padding,
-                           .raster = 2,
-                           .boundary = GemmLargeBoundary::residue};
+constexpr Config fma_small = fields<Config>(
+    "tile_m=64 tile_n=32 tile_k=16 warp_m=32 warp_n=16 thread_m=4 thread_n=4 product=fma "
+    "load=async stages=3 layout=padding raster=2 boundary=residue");
 constexpr Config fma_with(GemmLargeLoad load, int stages, GemmLargeBoundary boundary, int load_bytes,
                           bool prefetch, int k_unroll = 0) {
   Config c = fma_small;
@@ -357,22 +260,10 @@ TEST(GemmLargeEmulation, LoadsThroughRegisters) {
 }
 
 TEST(GemmLargeEmulation, ArrangementsOfReadingThreads) {
-  constexpr Config c{.tile_m = 64,
-                     .tile_n = 32,
-                     .tile_k = 16,
-                     .warp_m = 32,
-                     .warp_n = 16,
-                     .thread_m = 4,
-                     .thread_n = 4,
-                     .product = GemmLargeProduct::fma,
-                     .load = GemmLargeLoad::registers,
-                     .load_bytes = 4,
-                     .read_a = 8,
-                     .read_b = 8,
-                     .stages = 2,
-                     .shared_bytes = 4,
-                     .layout = GemmLargeLayout::plain,
-                     .boundary = GemmLargeBoundary::none};
+  constexpr Config c = fields<Config>(
+      "tile_m=64 tile_n=32 tile_k=16 warp_m=32 warp_n=16 thread_m=4 thread_n=4 product=fma "
+      "load=registers load_bytes=4 read_a=8 read_b=8 stages=2 shared_bytes=4 layout=plain "
+      "boundary=none");
   all_operations<float, c>({128, 64, 48, 0});
 }
 
@@ -395,30 +286,16 @@ TEST(GemmLargeEmulation, MultiplyAddsReadSeveralKOfARow) {
   expect_large<std::complex<float>, Shape{.trans_a = true, .conj_a = true, .reads_c = true},
                as_stored(GemmLargeLoad::tensor, 16, true)>(one, std::complex<float>(0.5f, 2));
   all_operations<double, as_stored(GemmLargeLoad::async, 16, false)>(one);
-  constexpr Config wide{.tile_m = 64,
-                        .tile_n = 128,
-                        .tile_k = 32,
-                        .warp_m = 64,
-                        .warp_n = 32,
-                        .thread_m = 8,
-                        .thread_n = 8,
-                        .product = GemmLargeProduct::fma,
-                        .stages = 2};
+  constexpr Config wide = fields<Config>(
+      "tile_m=64 tile_n=128 tile_k=32 warp_m=64 warp_n=32 thread_m=8 thread_n=8 "
+      "product=fma stages=2");
   all_operations<float, wide>({72, 140, 84, 4});
 }
 
 TEST(GemmLargeEmulation, TensorCopiesFeedMultiplyAdds) {
-  constexpr Config c{.tile_m = 64,
-                     .tile_n = 32,
-                     .tile_k = 8,
-                     .warp_m = 32,
-                     .warp_n = 16,
-                     .thread_m = 4,
-                     .thread_n = 4,
-                     .product = GemmLargeProduct::fma,
-                     .stages = 3,
-                     .prefetch = true,
-                     .layout = GemmLargeLayout::plain};
+  constexpr Config c = fields<Config>(
+      "tile_m=64 tile_n=32 tile_k=8 warp_m=32 warp_n=16 thread_m=4 thread_n=4 product=fma "
+      "stages=3 prefetch layout=plain");
   expect_large<float, Shape{.trans_b = true, .reads_c = true}, c>({100, 72, 39, 0});
 }
 

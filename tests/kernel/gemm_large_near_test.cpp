@@ -1,7 +1,7 @@
 // Default configs that problems of similar size share.
 #include <gtest/gtest.h>
 
-#include "kernel/gemm_large/near.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large_cases.hpp"
 
 namespace tilewright {

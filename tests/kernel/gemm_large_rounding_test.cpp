@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large_cases.hpp"
 #include "measure/recorded_file.hpp"

@@ -168,7 +168,7 @@ TEST(GemmLarge, ConstraintsSayWhy) {
   EXPECT_NE(reasons({.split_k = 2, .stream_k = 1, .persistent = true}, 90).find("not by both"),
             std::string::npos);
   EXPECT_NE(reasons({.load = GemmLargeLoad::async, .read_a = 1, .boundary = GemmLargeBoundary::residue}, 90)
-                .find("read_a = 1 is none of 0, "),
+                .find("read_a = 1 is not one of 0, "),
             std::string::npos);
 }
 

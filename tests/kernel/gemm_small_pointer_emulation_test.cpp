@@ -30,34 +30,18 @@ constexpr GemmSmallShape transposed_shape(GemmSmallShape s, bool a, bool b) {
 TEST(GemmSmallPointerEmulation, PointersToContiguousMatrices) {
   SmallCase one = problem_of(DType::f32, Layout::pointer, 5, 4, 6);
   one.faults = true;
-  constexpr GemmSmallShape shape{.m = 5,
-                                 .n = 4,
-                                 .k = 6,
-                                 .step_a = Step::pointer,
-                                 .step_b = Step::pointer,
-                                 .step_c = Step::pointer,
-                                 .lda = 5,
-                                 .ldb = 6,
-                                 .ldc = 5,
-                                 .align_bytes = 4};
+  constexpr GemmSmallShape shape = fields<GemmSmallShape>(
+      "m=5 n=4 k=6 step_a=pointer step_b=pointer step_c=pointer lda=5 ldb=6 ldc=5 "
+      "align_bytes=4");
   constexpr GemmSmallConfig bulk{.matrices_per_block = 6, .threads = 64, .thread_m = 2, .thread_n = 2};
   constexpr GemmSmallConfig spare{
       .matrices_per_block = 40, .threads = 64, .thread_m = 5, .thread_n = 2, .refill = R::spare};
-  constexpr GemmSmallConfig async{.matrices_per_block = 6,
-                                  .threads = 64,
-                                  .thread_m = 2,
-                                  .thread_n = 2,
-                                  .load = L::async,
-                                  .store = O::shared,
-                                  .stages = 3};
-  constexpr GemmSmallConfig direct{.matrices_per_block = 5,
-                                   .threads = 32,
-                                   .thread_m = 3,
-                                   .thread_n = 2,
-                                   .load = L::direct,
-                                   .store = O::direct,
-                                   .stages = 1,
-                                   .persistent = false};
+  constexpr GemmSmallConfig async = fields<GemmSmallConfig>(
+      "matrices_per_block=6 threads=64 thread_m=2 thread_n=2 load=async store=shared "
+      "stages=3");
+  constexpr GemmSmallConfig direct = fields<GemmSmallConfig>(
+      "matrices_per_block=5 threads=32 thread_m=3 thread_n=2 load=direct store=direct "
+      "stages=1 persistent=false");
   for (const bool any : {false, true}) {
     one.any_alignment = any;
     expect_right<float, shape, bulk>(one);
@@ -72,46 +56,24 @@ TEST(GemmSmallPointerEmulation, PointersToContiguousMatrices) {
 TEST(GemmSmallPointerEmulation, PointersToMatricesOfOddSizes) {
   SmallCase one = problem_of(DType::f64, Layout::pointer, 5, 3, 7);
   one.faults = one.scalars_vary = true;
-  constexpr GemmSmallShape shape{.m = 5,
-                                 .n = 3,
-                                 .k = 7,
-                                 .step_a = Step::pointer,
-                                 .step_b = Step::pointer,
-                                 .step_c = Step::pointer,
-                                 .lda = 5,
-                                 .ldb = 7,
-                                 .ldc = 5,
-                                 .scalars_vary = true,
-                                 .align_bytes = 8};
-  constexpr GemmSmallConfig c_direct{.matrices_per_block = 3,
-                                     .threads = 32,
-                                     .thread_m = 2,
-                                     .thread_n = 3,
-                                     .store = O::direct,
-                                     .stages = 3,
-                                     .c_direct = true};
+  constexpr GemmSmallShape shape = fields<GemmSmallShape>(
+      "m=5 n=3 k=7 step_a=pointer step_b=pointer step_c=pointer lda=5 ldb=7 ldc=5 "
+      "scalars_vary align_bytes=8");
+  constexpr GemmSmallConfig c_direct = fields<GemmSmallConfig>(
+      "matrices_per_block=3 threads=32 thread_m=2 thread_n=3 store=direct stages=3 "
+      "c_direct");
   constexpr GemmSmallConfig late{
       .matrices_per_block = 4, .threads = 64, .thread_m = 1, .thread_n = 1, .stages = 3};
-  constexpr GemmSmallConfig at_once{.matrices_per_block = 40,
-                                    .threads = 96,
-                                    .thread_m = 2,
-                                    .thread_n = 2,
-                                    .stages = 2,
-                                    .refill = R::at_once};
+  constexpr GemmSmallConfig at_once = fields<GemmSmallConfig>(
+      "matrices_per_block=40 threads=96 thread_m=2 thread_n=2 stages=2 refill=at_once");
   constexpr GemmSmallConfig one_stage{.matrices_per_block = 2, .threads = 32, .stages = 1};
   constexpr GemmSmallConfig through_shared{
       .matrices_per_block = 5, .threads = 64, .thread_m = 1, .thread_n = 1, .store = O::shared};
   constexpr GemmSmallConfig async_bulk{
       .matrices_per_block = 6, .threads = 64, .thread_m = 1, .thread_n = 1, .load = L::async, .stages = 3};
-  constexpr GemmSmallConfig async_once{.matrices_per_block = 4,
-                                       .threads = 32,
-                                       .thread_m = 5,
-                                       .thread_n = 1,
-                                       .load = L::async,
-                                       .store = O::direct,
-                                       .stages = 1,
-                                       .persistent = false,
-                                       .c_direct = true};
+  constexpr GemmSmallConfig async_once = fields<GemmSmallConfig>(
+      "matrices_per_block=4 threads=32 thread_m=5 thread_n=1 load=async store=direct "
+      "stages=1 persistent=false c_direct");
   for (const bool any : {false, true}) {
     one.any_alignment = any;
     expect_right<double, shape, c_direct>(one);
@@ -128,20 +90,10 @@ TEST(GemmSmallPointerEmulation, PointersToMatricesWithGaps) {
   SmallCase one = problem_of(DType::f64, Layout::pointer, 4, 3, 6, 1);
   one.scalars_vary = one.faults = true;
   expect_right<double,
-               GemmSmallShape{.m = 4,
-                              .n = 3,
-                              .k = 6,
-                              .step_a = Step::pointer,
-                              .step_b = Step::pointer,
-                              .step_c = Step::pointer,
-                              .scalars_vary = true,
-                              .align_bytes = 8},
-               GemmSmallConfig{.matrices_per_block = 5,
-                               .threads = 32,
-                               .thread_m = 2,
-                               .thread_n = 2,
-                               .load = L::async,
-                               .store = O::direct}>(one);
+               fields<GemmSmallShape>(
+                   "m=4 n=3 k=6 step_a=pointer step_b=pointer step_c=pointer scalars_vary align_bytes=8"),
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=5 threads=32 thread_m=2 thread_n=2 load=async store=direct")>(one);
 }
 
 // Thread tiles of every height and width that problems of up to 3 x 3 steps use, and several rounds of small
@@ -150,34 +102,17 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfSeveralSteps) {
   SmallCase one = varying_case(DType::f32, 20, 23, 5, 1);
   constexpr GemmSmallShape shape = varying(20, 23, 5, 4);
   expect_right<float, shape,
-               GemmSmallConfig{.matrices_per_block = 2,
-                               .threads = 64,
-                               .thread_m = 3,
-                               .thread_n = 6,
-                               .k_unroll = 4,
-                               .load = L::async,
-                               .store = O::direct,
-                               .stages = 1,
-                               .c_direct = true}>(one);
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=2 threads=64 thread_m=3 thread_n=6 k_unroll=4 load=async "
+                   "store=direct stages=1 c_direct")>(one);
   expect_right<float, shape,
-               GemmSmallConfig{.matrices_per_block = 1,
-                               .threads = 32,
-                               .thread_m = 1,
-                               .thread_n = 2,
-                               .k_unroll = 4,
-                               .load = L::async,
-                               .store = O::direct,
-                               .stages = 2}>(one);
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=1 threads=32 thread_m=1 thread_n=2 k_unroll=4 load=async "
+                   "store=direct stages=2")>(one);
   expect_right<float, shape,
-               GemmSmallConfig{.matrices_per_block = 1,
-                               .threads = 32,
-                               .thread_m = 2,
-                               .thread_n = 4,
-                               .k_unroll = 2,
-                               .load = L::async,
-                               .store = O::direct,
-                               .stages = 1,
-                               .size_step = 16}>(one);
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=1 threads=32 thread_m=2 thread_n=4 k_unroll=2 load=async "
+                   "store=direct stages=1 size_step=16")>(one);
 }
 
 TEST(GemmSmallPointerEmulation, VaryingSizes) {
@@ -187,32 +122,17 @@ TEST(GemmSmallPointerEmulation, VaryingSizes) {
   for (const bool any : {false, true}) {
     one.any_alignment = any;
     expect_right<double, shape,
-                 GemmSmallConfig{.matrices_per_block = 3,
-                                 .threads = 64,
-                                 .thread_m = 2,
-                                 .thread_n = 2,
-                                 .k_unroll = 4,
-                                 .load = L::async,
-                                 .store = O::direct,
-                                 .stages = 2}>(one);
+                 fields<GemmSmallConfig>(
+                     "matrices_per_block=3 threads=64 thread_m=2 thread_n=2 k_unroll=4 load=async "
+                     "store=direct stages=2")>(one);
     expect_right<double, shape,
-                 GemmSmallConfig{.matrices_per_block = 1,
-                                 .threads = 32,
-                                 .thread_m = 1,
-                                 .thread_n = 2,
-                                 .load = L::async,
-                                 .store = O::direct,
-                                 .stages = 1,
-                                 .c_direct = true}>(one);
+                 fields<GemmSmallConfig>(
+                     "matrices_per_block=1 threads=32 thread_m=1 thread_n=2 load=async store=direct "
+                     "stages=1 c_direct")>(one);
     expect_right<double, shape,
-                 GemmSmallConfig{.matrices_per_block = 2,
-                                 .threads = 64,
-                                 .thread_m = 2,
-                                 .thread_n = 2,
-                                 .load = L::async,
-                                 .store = O::direct,
-                                 .stages = 3,
-                                 .c_direct = true}>(one);
+                 fields<GemmSmallConfig>(
+                     "matrices_per_block=2 threads=64 thread_m=2 thread_n=2 load=async store=direct "
+                     "stages=3 c_direct")>(one);
   }
 }
 
@@ -223,29 +143,15 @@ TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
   one.faults = true;
   constexpr GemmSmallShape shape = varying(9, 13, 7, 8);
   constexpr GemmSmallShape transposed = transposed_shape(varying(9, 13, 7, 8), true, true);
-  constexpr GemmSmallConfig one_warp{.matrices_per_block = 16,
-                                     .threads = 32,
-                                     .thread_m = 2,
-                                     .thread_n = 4,
-                                     .k_unroll = 2,
-                                     .store = O::direct,
-                                     .stages = 1,
-                                     .persistent = false};
-  constexpr GemmSmallConfig two_warps{.matrices_per_block = 24,
-                                      .threads = 64,
-                                      .thread_m = 1,
-                                      .thread_n = 2,
-                                      .store = O::direct,
-                                      .stages = 2,
-                                      .persistent = false,
-                                      .c_direct = true};
-  constexpr GemmSmallConfig walking{.matrices_per_block = 5,
-                                    .threads = 96,
-                                    .thread_m = 2,
-                                    .thread_n = 4,
-                                    .store = O::direct,
-                                    .stages = 3,
-                                    .size_step = 16};
+  constexpr GemmSmallConfig one_warp = fields<GemmSmallConfig>(
+      "matrices_per_block=16 threads=32 thread_m=2 thread_n=4 k_unroll=2 store=direct "
+      "stages=1 persistent=false");
+  constexpr GemmSmallConfig two_warps = fields<GemmSmallConfig>(
+      "matrices_per_block=24 threads=64 thread_m=1 thread_n=2 store=direct stages=2 "
+      "persistent=false c_direct");
+  constexpr GemmSmallConfig walking = fields<GemmSmallConfig>(
+      "matrices_per_block=5 threads=96 thread_m=2 thread_n=4 store=direct stages=3 "
+      "size_step=16");
   for (const bool any : {false, true})
     for (const bool gaps : {false, true}) {
       one.any_alignment = any;
@@ -263,23 +169,12 @@ TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
 // Forty problems per warp use each place of the ring several times; steps of 32; one operand transposed;
 // scalars of their own.
 TEST(GemmSmallPointerEmulation, LongRunsThroughRings) {
-  constexpr GemmSmallConfig many{.matrices_per_block = 40,
-                                 .threads = 32,
-                                 .thread_m = 4,
-                                 .thread_n = 8,
-                                 .k_unroll = 4,
-                                 .store = O::direct,
-                                 .stages = 1,
-                                 .persistent = false,
-                                 .size_step = 32};
-  constexpr GemmSmallConfig shared_out{.matrices_per_block = 80,
-                                       .threads = 64,
-                                       .thread_m = 1,
-                                       .thread_n = 4,
-                                       .store = O::direct,
-                                       .stages = 2,
-                                       .persistent = false,
-                                       .c_direct = true};
+  constexpr GemmSmallConfig many = fields<GemmSmallConfig>(
+      "matrices_per_block=40 threads=32 thread_m=4 thread_n=8 k_unroll=4 store=direct "
+      "stages=1 persistent=false size_step=32");
+  constexpr GemmSmallConfig shared_out = fields<GemmSmallConfig>(
+      "matrices_per_block=80 threads=64 thread_m=1 thread_n=4 store=direct stages=2 "
+      "persistent=false c_direct");
   SmallCase one = varying_case(DType::f32, 26, 30, 9, 1);
   one.faults = true;
   one.problem.op_a = Op::trans;
@@ -307,21 +202,13 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
   constexpr GemmSmallShape transposed = transposed_shape(varying(9, 8, 7, 8), true, true);
   one.problem.op_a = one.problem.op_b = Op::trans;
   expect_right<double, transposed,
-               GemmSmallConfig{.matrices_per_block = 1,
-                               .threads = 32,
-                               .thread_m = 2,
-                               .thread_n = 2,
-                               .load = L::async,
-                               .store = O::direct,
-                               .stages = 2}>(one);
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=1 threads=32 thread_m=2 thread_n=2 load=async store=direct "
+                   "stages=2")>(one);
   expect_right<double, transposed,
-               GemmSmallConfig{.matrices_per_block = 1,
-                               .threads = 32,
-                               .thread_m = 1,
-                               .thread_n = 2,
-                               .load = L::direct,
-                               .store = O::direct,
-                               .stages = 1}>(one);
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=1 threads=32 thread_m=1 thread_n=2 load=direct store=direct "
+                   "stages=1")>(one);
 }
 
 // The emulation must detect a copy that no thread waits for, and a missing arrival.

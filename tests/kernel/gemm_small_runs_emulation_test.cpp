@@ -66,26 +66,14 @@ TEST(GemmSmallRunsEmulation, ProductsThatAreReadWhereTheyLie) {
 }
 
 TEST(GemmSmallRunsEmulation, TensorCores) {
-  constexpr GemmSmallConfig read{.matrices_per_block = 16,
-                                 .threads = 64,
-                                 .thread_m = 1,
-                                 .thread_n = 2,
-                                 .load = L::direct,
-                                 .store = O::direct,
-                                 .stages = 1,
-                                 .multiply = GemmSmallMultiply::mma_8x8x4};
+  constexpr GemmSmallConfig read = fields<GemmSmallConfig>(
+      "matrices_per_block=16 threads=64 thread_m=1 thread_n=2 load=direct store=direct "
+      "stages=1 multiply=mma_8x8x4");
   expect_right_runs<double, listed(8, 8, 8, 8), read>();
   expect_right_runs<double, listed(13, 7, 6, 8), read>();  // several passes
-  constexpr GemmSmallConfig copied{.matrices_per_block = 16,
-                                   .threads = 32,
-                                   .thread_m = 2,
-                                   .thread_n = 4,
-                                   .load = L::async,
-                                   .store = O::direct,
-                                   .stages = 2,
-                                   .persistent = true,
-                                   .c_direct = true,
-                                   .multiply = GemmSmallMultiply::mma_16x8x4};
+  constexpr GemmSmallConfig copied = fields<GemmSmallConfig>(
+      "matrices_per_block=16 threads=32 thread_m=2 thread_n=4 load=async store=direct "
+      "stages=2 persistent c_direct multiply=mma_16x8x4");
   expect_right_runs<double, listed(13, 13, 13, 8), copied>();
 }
 
@@ -110,15 +98,9 @@ TEST(GemmSmallRunsEmulation, AWholeBatch) {
   SmallCase one = problem_of(DType::f64, Layout::strided, 6, 5, 4, 1);
   one.problem.sums = Sums::batch_reduce;
   one.problem.beta = Scalar::zero;
-  constexpr GemmSmallShape shape{.m = 6,
-                                 .n = 5,
-                                 .k = 4,
-                                 .reads_c = false,
-                                 .step_a = Step::strided,
-                                 .step_b = Step::strided,
-                                 .step_c = Step::strided,
-                                 .align_bytes = 8,
-                                 .sums = Sum::fixed};
+  constexpr GemmSmallShape shape = fields<GemmSmallShape>(
+      "m=6 n=5 k=4 reads_c=false step_a=strided step_b=strided step_c=strided "
+      "align_bytes=8 sums=fixed");
   constexpr GemmSmallConfig config = [] {
     GemmSmallConfig c = sums_config(2, 64, 2, 1, L::async, 3);
     c.c_direct = false;

@@ -12,8 +12,7 @@
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/lu_panel/lu_panel.hpp"
-#include "kernel/lu_rows/refine.hpp"
-#include "kernel/lu_rows/system.hpp"
+#include "kernel/lu_rows/loader.hpp"
 #include "kernel/scale/loader.hpp"
 #include "support/gpu_limits.hpp"
 #include "support/gpu_problem.hpp"
@@ -60,7 +59,7 @@ class GemmSmallInstances : public ::testing::Test {
                        int capability) {
     for (const auto& reason : gemm_small_space(shape, dtype, fictional_gpu(capability)).explain(config))
       ADD_FAILURE() << describe(config) << ": " << reason;
-    const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
+    const JitBinary binary = compiler->compile(gemm_small_request(shape, config, dtype, capability));
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
   }
 
@@ -105,7 +104,6 @@ TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
 
 TEST_F(GemmSmallInstances, TheSmallerStencilsCompile) {
   std::vector<StencilRequest> requests{
-      {"kernel/probe/gather.cuh", {"tilewright::gpu_gather<2, 4, 6, true>"}, "", 75},
       {"kernel/probe/stream.cuh", {"tilewright::gpu_stream_plain<true>"}, "", 75},
       {"kernel/probe/stream.cuh", {"tilewright::gpu_stream_bulk<false, 8192, 3, 128>"}, "", 90},
       {"kernel/probe/multiply.cuh", {"tilewright::gpu_multiply_plain<float, 64>"}, "", 75},
@@ -133,7 +131,7 @@ TEST(GemmSmallInstance, FlagsOfTheEnvironmentReachTheCompiler) {
       setenv("TILEWRIGHT_NVRTC_FLAGS", flags, 1);
       const StencilCompiler compiler(kernel_sources(), cache.path().string());
       unsetenv("TILEWRIGHT_NVRTC_FLAGS");
-      codes.push_back(compile_gemm_small(compiler, shape, config, DType::f32, 90).code);
+      codes.push_back(compiler.compile(gemm_small_request(shape, config, DType::f32, 90)).code);
     }
     ADD_FAILURE() << "an unknown flag was not told to the compiler";
   } catch (const Error& error) {
@@ -175,7 +173,7 @@ TEST_F(GemmSmallInstances, EveryKindCompiles) {
       auto configs = gemm_small_space(shape, dtype, limits).sample(1, random);
       configs.push_back(gemm_small_default(shape, dtype, limits));
       for (const auto& config : configs) {
-        const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
+        const JitBinary binary = compiler->compile(gemm_small_request(shape, config, dtype, capability));
         EXPECT_FALSE(binary.code.empty());
         EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
       }
@@ -205,7 +203,7 @@ TEST(GemmSmallInstance, ShippedConfigsDoNotSpill) {
     const auto config = from_json<GemmSmallConfig>(record.at("config"));
     for (const auto& reason : gemm_small_space(shape, p.dtype, fictional_gpu(90)).explain(config))
       ADD_FAILURE() << to_string(p) << ": " << reason;
-    const JitBinary binary = compile_gemm_small(*compiler, shape, config, p.dtype, 90);
+    const JitBinary binary = compiler->compile(gemm_small_request(shape, config, p.dtype, 90));
     EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0) << to_string(p) << " " << describe(config);
     ++compiled;
   }
@@ -222,8 +220,8 @@ TEST(GemmSmallInstance, LayoutConversionsCompile) {
   EXPECT_EQ(gpu_layout_piece(4).elements, 4);
   EXPECT_EQ(gpu_layout_piece(1000).elements, 32);
   for (const bool interleaves : {true, false}) {
-    const JitBinary binary = compile_gpu_layout(*compiler, interleaves ? DType::c128 : DType::f32,
-                                                interleaves, gpu_layout_piece(9), 90);
+    const JitBinary binary = compiler->compile(
+        gpu_layout_request(interleaves ? DType::c128 : DType::f32, interleaves, gpu_layout_piece(9), 90));
     EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0);
   }
 }
@@ -234,7 +232,7 @@ TEST(GemmSmallInstance, CompileErrorsNameTheConfig) {
     const GemmSmallShape shape = gemm_small_shape(small_batch(DType::f64, 4, 4, 4));
     GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional_gpu(90));
     config.load = GemmSmallLoad::bulk;  // whose instructions this architecture lacks
-    compile_gemm_small(compiler, shape, config, DType::f64, 75);
+    compiler.compile(gemm_small_request(shape, config, DType::f64, 75));
     FAIL() << "compiled";
   } catch (const Error& error) {
     if (error.code() == ErrorCode::unsupported) GTEST_SKIP() << error.what();

@@ -126,7 +126,7 @@ TYPED_TEST(Small, CandidatesAgreeAboutInfinities) {
     const std::vector<T> x{T(inf, inf)}, y{T(1, 1)};
     const auto is_formula = [](T z) { return std::isnan(z.real()) && std::isinf(z.imag()); };
     Context context;
-    for (const char* candidate : {"gemm_small_cpu", "reference", ""}) {
+    for (const char* candidate : {"cpu_small", "reference", ""}) {
       GemmOptions options;
       options.candidate = candidate;
       std::vector<T> z(1);

@@ -5,7 +5,7 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "lu/reference.hpp"
 #include "lu_cases.hpp"
 #include "support/gpu_fixture.hpp"

@@ -7,9 +7,8 @@
 
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
-#include "core/share.hpp"
-#include "kernel/probe/multiply.hpp"
-#include "lu/device/resident.hpp"
+#include "kernel/probe/loops.hpp"
+#include "lu/device/schedule.hpp"
 #include "lu/device/system.hpp"
 #include "lu/reference.hpp"
 #include "lu_cases.hpp"

@@ -4,7 +4,7 @@
 #include "gemm/context_impl.hpp"
 #include "lu/blas.hpp"
 #include "lu/calls.hpp"
-#include "lu/triangle.hpp"
+#include "lu/reference.hpp"
 #include "lu_cases.hpp"
 
 namespace tilewright::testing {
@@ -159,7 +159,7 @@ TEST(LuArguments, BadOnesAreNamedAndNothingIsWritten) {
   o.nb = -3;
   refused("nb", "nb = -3", factor(2, 2, lu.data(), 2, p.data(), o));
   o = {}, o.threads = 1000000;
-  refused("threads", "above 4096", factor(2, 2, lu.data(), 2, p.data(), o));
+  refused("threads", "must be at most 4096", factor(2, 2, lu.data(), 2, p.data(), o));
   o = {}, o.gpus = {0, 0};
   refused("gpus", "0 twice", factor(2, 2, lu.data(), 2, p.data(), o));
   o = {}, o.on_device_failure = static_cast<OnDeviceFailure>(9);
@@ -167,9 +167,9 @@ TEST(LuArguments, BadOnesAreNamedAndNothingIsWritten) {
   const LuProblem none{static_cast<DType>(9), 5, 5, 5};
   refused("dtype", "dtype = 9", [&] { (void)explain_lu(context, none); });
   refused("dtype", "dtype = 9", [&] { (void)lu_candidate(context, none); });
-  refused("b", "at the address of a",
+  refused("b", "has the address of a",
           [&] { lu_solve(context, Op::none, 2, 1, lu.data(), 2, p.data(), lu.data(), 2); });
-  refused("x", "at the address of b", [&] {
+  refused("x", "has the address of b", [&] {
     lu_refine(context, Op::none, 2, 1, a.data(), 2, lu.data(), 2, p.data(), x.data(), 2, x.data(), 2);
   });
   refused("candidate", "'quick'", factor(2, 2, lu.data(), 2, p.data(), lu_options("quick")));

@@ -63,7 +63,7 @@ TEST_F(LuViews, MdspansByColumns) {
   lu_solve(context_, Op::none, a, pivots_, layout_left<double, 2>(x_.data(), {3, 2}));
   EXPECT_LT(residual(), 1e-13);
   refused("a",
-          "a has the strides (3, 1): the elements of a column must be neighbours, and its columns must not "
+          "a has the strides (3, 1): the elements of a column must be adjacent, and columns must not "
           "overlap",
           [&] { (void)lu_factor(context_, row_major(lu_.data(), n, n), pivots_); });
 }
@@ -72,15 +72,16 @@ TEST_F(LuViews, ShapesThatDoNotFit) {
   const std::vector<double> before = lu_;
   const auto a = column_major(lu_.data(), n, n);
   const std::span<std::int64_t> two(pivots_.data(), 2);
-  refused("pivots", "pivots has 2 places, but there are 3 pivots",
+  refused("pivots", "pivots has 2 elements, but there are 3 pivots",
           [&] { (void)lu_factor(context_, a, two); });
-  refused("pivots", "pivots has 0 places, but there are 3 pivots", [&] { (void)lu_factor(context_, a, {}); });
+  refused("pivots", "pivots has 0 elements, but there are 3 pivots",
+          [&] { (void)lu_factor(context_, a, {}); });
   refused("a", "a is 3 x 2, but only square factors solve", [&] {
     lu_solve(context_, Op::none, column_major(lu_.data(), 3, 2), pivots_, column_major(x_.data(), n, sides));
   });
   refused("b", "b has 2 rows, but the matrix that was factored has 3",
           [&] { lu_solve(context_, Op::none, a, pivots_, column_major(x_.data(), 2, 3)); });
-  refused("x", "x and b differ in columns: 1 and 2", [&] {
+  refused("x", "the columns of x and b differ: 1, 2", [&] {
     (void)lu_refine(context_, Op::none, column_major(a_.data(), n, n), a, pivots_,
                     column_major(b_.data(), n, sides), column_major(x_.data(), n, 1));
   });

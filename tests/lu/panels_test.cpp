@@ -1,7 +1,6 @@
 // How wide panels are: sums that are plain arithmetic, and that what costs more makes them wider or narrower.
-#include "lu/panels.hpp"
-
 #include "gemm/hybrid/simulated_context.hpp"
+#include "lu/updates.hpp"
 #include "lu_cases.hpp"
 
 namespace tilewright::testing {

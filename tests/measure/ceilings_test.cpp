@@ -11,7 +11,6 @@
 
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
-#include "measure/compute_peak.hpp"
 #include "measure/streaming.hpp"
 #include "support/isas.hpp"
 #include "tilewright/gemm.hpp"

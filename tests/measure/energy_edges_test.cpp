@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "analyze/sentinel.hpp"
+#include "analyze/data.hpp"
 #include "measure/clock.hpp"
 
 namespace tilewright {
@@ -16,7 +16,7 @@ namespace {
 EnergyEdges seen(double watts, double rate, double step_s, double until_s, double from_s = 0) {
   EnergyEdges edges;
   for (double at = from_s; at < until_s; at += step_s)
-    edges.look(at, watts * std::floor(at * rate + 1e-9) / rate);
+    edges.add(at, watts * std::floor(at * rate + 1e-9) / rate);
   return edges;
 }
 
@@ -35,8 +35,8 @@ TEST(EnergyEdges, PowerIsExactToTheLateness) {
 TEST(EnergyEdges, HeatIsLeftOut) {
   EnergyEdges edges;
   for (double at = 0, joules = 0; at < 3; at += 0.1) {
-    edges.look(at, joules += at < 1 ? 90 : 60);
-    edges.look(at + 0.05, joules);
+    edges.add(at, joules += at < 1 ? 90 : 60);
+    edges.add(at + 0.05, joules);
   }
   EXPECT_NEAR(energy_between_edges(edges, 1.05, 6).watts(), 600, 1e-6);
   EXPECT_GT(energy_between_edges(edges, 0, 6).unsteady, 0.03);  // the two powers show
@@ -46,14 +46,14 @@ TEST(EnergyEdges, ACoarseOrSilentCounterIsSaid) {
   EXPECT_EQ(energy_between_edges(seen(500, 1, 0.001, 2.5), 0.1, 6).fault,
             "the energy counter moved 2 times under the load, and 6 are needed");
   EnergyEdges still;
-  for (int look = 0; look < 100; ++look) still.look(look * 0.01, 7.0);
+  for (int i = 0; i < 100; ++i) still.add(i * 0.01, 7.0);
   EXPECT_EQ(energy_between_edges(still, 0, 6).fault,
             "the energy counter moved 0 times under the load, and 6 are needed");
   EnergyEdges silent;
-  for (int look = 0; look < 100; ++look) silent.look(look * 0.01, std::nullopt);
+  for (int i = 0; i < 100; ++i) silent.add(i * 0.01, std::nullopt);
   EXPECT_EQ(energy_between_edges(silent, 0, 6).fault, "the device reports no energy");
   EnergyEdges backwards;
-  for (int look = 0; look < 100; ++look) backwards.look(look * 0.01, 1000.0 - look);
+  for (int i = 0; i < 100; ++i) backwards.add(i * 0.01, 1000.0 - i);
   EXPECT_EQ(energy_between_edges(backwards, 0, 6).fault, "the energy counter went backwards");
 }
 

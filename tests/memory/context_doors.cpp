@@ -75,7 +75,7 @@ Doors plans(Session& session, Batch& x) {
   };
   const auto forced = [&session, &x] {
     tilewright_options options{};
-    options.candidate = "gemm_small_cpu", options.residency = TILEWRIGHT_RESIDENCY_L2;
+    options.candidate = "cpu_small", options.residency = TILEWRIGHT_RESIDENCY_L2;
     return multiply(session.context(), x, &options);
   };
   return {{"plan", begin, [run] { return run(false); }, {x.output}, message},

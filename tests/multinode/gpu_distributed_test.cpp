@@ -310,8 +310,8 @@ TEST_F(Distributed, UnknownVersionsAreRefused) {
   const std::map<const char*, const char*> versions{{"604", "0.6.4"}, {"1100", "0.11.0"}, {"10203", "1.2.3"}};
   for (const auto& [number, text] : versions) {
     const Variable version("TILEWRIGHT_FAKE_CUBLASMP_VERSION", number);
-    EXPECT_EQ(distributed_gemm_status(),
-              "'" + fakes + "/libcublasmp.so.0' is cuBLASMp " + text + "; 0.7 to 0.10 are known");
+    EXPECT_EQ(distributed_gemm_status(), "'" + fakes + "/libcublasmp.so.0' is cuBLASMp " + text +
+                                             "; versions 0.7 to 0.10 are supported");
   }
   for (const char* number : {"700", "801", "901", "1000", "1099"}) {
     const Variable version("TILEWRIGHT_FAKE_CUBLASMP_VERSION", number);

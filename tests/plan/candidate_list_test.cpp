@@ -45,7 +45,7 @@ TEST_F(CandidateList, AWayOfItsOwnIsPlannedExplainedAndRun) {
   EXPECT_EQ(Access::impl(made).candidate, "quick");
   const std::string text = made.explain();
   for (const char* part : {"quick          taken",
-                           "cblas          no: ", "reference      no: could serve, but comes after quick",
+                           "host_blas      no: ", "reference      no: supports it, but quick ranks higher",
                            R"({"nanoseconds":20})", "predicted  20 ns by its own word"})
     EXPECT_TRUE(contains(text, part)) << part << '\n' << text;
   EXPECT_TRUE(Access::impl(made).notices.empty()) << "it needs no record";
@@ -61,11 +61,25 @@ TEST_F(CandidateList, CostsDecideWithinATierAndNotTheOrder) {
     use(more);
     EXPECT_EQ(chosen(large), "quick");
     EXPECT_EQ(chosen(large, "slow"), "slow") << "asked for";
-    EXPECT_EQ(chosen("gemm:f64:nn:m=8,n=8,k=8"), "gemm_small_cpu") << "an earlier tier";
+    EXPECT_EQ(chosen("gemm:f64:nn:m=8,n=8,k=8"), "cpu_small") << "an earlier tier";
     EXPECT_EQ(chosen("gemm:f64:nn:m=8,n=8,k=8", "slow"), "slow");
     EXPECT_EQ(chosen("gemm:f64:nn:m=8,n=8,k=0", "slow"), "scale") << "no product is formed";
     const std::string declined = explain(context_, parse_problem("gemm:f64:nn:m=71,n=70,k=70"));
     EXPECT_TRUE(contains(declined, "quick          no: it does not like 71 rows")) << declined;
+  }
+}
+
+TEST_F(CandidateList, NamesOfTheLastReleaseAreAccepted) {
+  const std::string small = "gemm:f64:nn:m=8,n=8,k=8", band = "gemm:f64:nn:m=90,n=8,k=8";
+  EXPECT_EQ(chosen(small, "gemm_small_cpu"), "cpu_small");
+  EXPECT_EQ(chosen(band, "gemm_small_cpu_bands"), "cpu_bands");
+  EXPECT_EQ(chosen("gemm_batch_reduce:f64:nn:m=8,n=8,k=8:strided:batch=9:beta=one", "sums"), "batch_reduce");
+  for (const char* asked : {"gemm_small", "gemm", "stencil", "cblas"}) {
+    const auto current = std::string(current_candidate(asked));
+    std::vector<std::string> names;
+    for (const GemmCandidate& one : gemm_candidates()) names.push_back(one.name);
+    EXPECT_EQ(std::count(names.begin(), names.end(), current), 1) << asked;
+    EXPECT_EQ(std::count(names.begin(), names.end(), asked), 0) << asked;
   }
 }
 
@@ -143,7 +157,7 @@ class OffersCompared : public CandidateList {
     return made;
   }
   static bool wins(const CostEstimate& later, const CostEstimate& first) {
-    return goes_before(TuneObjective(), later, first);
+    return is_preferred(TuneObjective(), later, first);
   }
 };
 
@@ -159,8 +173,12 @@ TEST_F(OffersCompared, ByTimeWhereTheyCanBe) {
   constexpr auto exact = WisdomMatch::exact, near = WisdomMatch::near_shape, away = WisdomMatch::near_device;
   EXPECT_TRUE(wins(offer(1, exact), ours(2, exact)));
   EXPECT_FALSE(wins(offer(2, exact), ours(2, exact))) << "the order of the list";
-  EXPECT_TRUE(wins(offer(2, exact), ours(1, near))) << "measured of this problem";
-  EXPECT_FALSE(wins(ours(1, near), offer(2, exact)));
+  EXPECT_FALSE(wins(offer(2, exact), ours(1, near)));
+  EXPECT_TRUE(wins(ours(1, near), offer(2, exact)));
+  CostEstimate doubted = ours(1.9, near);
+  doubted.error = 0.5;  // of a problem far away: on average it takes 1.9 exp(1/8)
+  EXPECT_TRUE(wins(offer(2, exact), doubted)) << "the expected time counts";
+  EXPECT_FALSE(wins(doubted, offer(2, exact)));
   EXPECT_TRUE(wins(offer(1, near), ours(2, exact)));
   EXPECT_FALSE(wins(offer(2, near), ours(1, exact)));
   EXPECT_TRUE(wins(offer(2, near), ours(1, away, "there"))) << "measured here";

@@ -84,8 +84,8 @@ TEST(Rank, TheCheapestOfTheFirstTierThatServes) {
   EXPECT_EQ(request.asked, "bsq") << "the last tier is not reached";
   EXPECT_EQ(said(ranking),
             "lazy: it never does\nsick: it is sick\nbroken: it fell apart\n"
-            "slow: could serve, but comes after quick\nquick: taken\n"
-            "any: could serve, but comes after quick\n");
+            "slow: quick is expected to take 2 s, this candidate 3 s\nquick: taken\n"
+            "any: supports it, but quick ranks higher\n");
 }
 
 TEST(Rank, TheFirstOfAListThatComparesNoCosts) {

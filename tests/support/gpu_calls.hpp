@@ -46,7 +46,7 @@ inline GpuCall call_of_batch(const Gpu& gpu, const std::string& text) {
   const auto run = [p, batch](Context& context, const GemmOptions& options) {
     using In = InterleavedBatch<const double, Location::device>;
     GemmOptions own = options;
-    if (p.m > 64) own.candidate = "gemm";
+    if (p.m > 64) own.candidate = "gpu_large";
     if (is_interleaved(p))
       gemm_batched<double>(
           context, p.op_a, p.op_b, batch->alpha(),

@@ -7,6 +7,23 @@
 
 namespace tilewright {
 
+// The numbers first, first + step, ..., up to and including last; a negative step counts down.
+struct Range {
+  struct Iterator {
+    int at, last, step;
+    int operator*() const { return at; }
+    Iterator& operator++() {
+      at += step;
+      return *this;
+    }
+    bool operator!=(const Iterator&) const { return step > 0 ? at <= last : at >= last; }
+  };
+  Iterator begin() const { return first_; }
+  Iterator end() const { return first_; }
+  Iterator first_;
+};
+inline Range range(int first, int last, int step = 1) { return {{first, last, step}}; }
+
 struct KeplerConfig {
   int dim_m = 0, dim_n = 0;                                // threads of a block
   int blk_m = 0, blk_n = 0, blk_k = 0;                     // tile of C, and the depth of its stripes
@@ -52,11 +69,11 @@ namespace kepler {
 inline Space<C> axes(const KeplerLimits& limits) {
   const std::vector<bool> both{false, true};
   Space<C> space;
-  space.axis(&C::dim_m, range(16, limits.tile, 16))
-      .axis(&C::dim_n, range(16, limits.tile, 16))
+  space.axis(&C::dim_m, [=](const C&) { return range(16, limits.tile, 16); })
+      .axis(&C::dim_n, [=](const C&) { return range(16, limits.tile, 16); })
       .axis(&C::blk_m, [=](const C& c) { return range(c.dim_m, limits.tile, c.dim_m); })
       .axis(&C::blk_n, [=](const C& c) { return range(c.dim_n, limits.tile, c.dim_n); })
-      .axis(&C::blk_k, range(1, limits.depth))
+      .axis(&C::blk_k, [=](const C&) { return range(1, limits.depth); })
       .axis(&C::simd, both)
       .axis(&C::blk_m_a, [](const C& c) { return range(c.blk_m, 1, -1); })
       .axis(&C::blk_k_a, [](const C& c) { return range(c.blk_k, 1, -1); })

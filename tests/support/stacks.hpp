@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gemm/run/reference.hpp"
+#include "golden/stack_fields.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright::testing {
@@ -55,7 +56,7 @@ class Stacks {
   // A run has 1 to `longest_run` products. Stacks of one C block agree in m, n and ldc.
   void add(const StackShape& s, Order order, std::int64_t runs, std::int64_t longest_run, T alpha = T(1),
            bool by_pointers = false) {
-    GemmStack<T> stack;
+    StackFields<T> stack;
     stack.op_a = s.op_a, stack.op_b = s.op_b;
     stack.m = s.m, stack.n = s.n, stack.k = s.k;
     stack.alpha = alpha;
@@ -93,7 +94,7 @@ class Stacks {
 
   std::vector<T> run(Context& context, T beta, const GemmOptions& options = {}) {
     std::vector<T> c = c_;
-    std::vector<GemmStack<T>> stacks = stacks_;
+    std::vector<StackFields<T>> stacks = stacks_;
     for (std::size_t s = 0; s < stacks.size(); ++s) {
       if (!by_pointers_[s]) {
         stacks[s].a = a_.data(), stacks[s].b = b_.data(), stacks[s].c = c.data();
@@ -105,7 +106,7 @@ class Stacks {
         pointers_[s].push_back({a_.data() + x.a, b_.data() + x.b, c.data() + x.c});
       stacks[s].pointers = pointers_[s].data();
     }
-    gemm_stack<T>(context, stacks, beta, options);
+    gemm_stack<T>(context, made(std::span<const StackFields<T>>(stacks)), beta, options);
     return c;
   }
 
@@ -115,7 +116,7 @@ class Stacks {
   std::size_t count() const { return stacks_.size(); }
   bool by_pointers(std::size_t s) const { return by_pointers_[s]; }
   void fill_c(T value) { std::fill(c_.begin(), c_.end(), value); }
-  GemmStack<T>& stack(std::size_t s) { return stacks_[s]; }
+  StackFields<T>& stack(std::size_t s) { return stacks_[s]; }
   std::vector<StackOffsets>& list(std::size_t s) { return lists_[s]; }
 
  private:
@@ -123,7 +124,7 @@ class Stacks {
 
   std::int64_t any_block() { return std::int64_t(random_() % std::uint64_t(blocks_)) * block_elements + 1; }
 
-  void multiply(const GemmStack<T>& s, const StackOffsets& x, T beta, std::vector<T>& c) const {
+  void multiply(const StackFields<T>& s, const StackOffsets& x, T beta, std::vector<T>& c) const {
     GemmProblem p;
     p.dtype = dtype_of<T>;
     p.op_a = s.op_a, p.op_b = s.op_b, p.m = s.m, p.n = s.n, p.k = s.k;
@@ -138,7 +139,7 @@ class Stacks {
   std::mt19937_64 random_;
   std::int64_t blocks_;
   std::vector<T> a_, b_, c_;
-  std::vector<GemmStack<T>> stacks_;
+  std::vector<StackFields<T>> stacks_;
   std::vector<std::vector<StackOffsets>> lists_;
   std::vector<std::vector<StackPointers<T>>> pointers_;
   std::vector<bool> by_pointers_;

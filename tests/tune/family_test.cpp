@@ -1,13 +1,14 @@
-// A family is a file and a line of a list: one that nothing in the tuner knows is searched, kept in wisdom
-// and looked up, and a session over several problems and families shares out, resumes and refuses as for any.
+// A family is a folder (support/dummy_family) and a line each of the tuner's list, of the candidates and of
+// wisdom: one that nothing in the library knows is searched, kept, looked up and planned, and a session over
+// several problems and families shares out, resumes and refuses as for any.
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "dummy_family.hpp"
+#include "gemm/plan.hpp"
 #include "kernel/jit/x86.hpp"
+#include "support/dummy_family/tune.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/product.hpp"
 #include "tune/session.hpp"
 #include "wisdom/wisdom.hpp"
 
@@ -30,6 +31,7 @@ class Told : public TuneWatcher {
 class Session : public ::testing::Test {
  protected:
   Session() {
+    add_dummy_family();
     how_.families.insert(how_.families.begin(), &dummy_family());
     options_.budget_s = 1;
   }
@@ -64,6 +66,23 @@ TEST_F(Session, AFamilyOfItsOwnFileIsSearchedKeptAndLookedUp) {
   EXPECT_EQ(found, nlohmann::json({{"units", 5}}));
 }
 
+TEST_F(Session, AFamilyOfItsOwnFolderIsPlannedByWhatWasTuned) {
+  WisdomStore store(folder_ / "w.sqlite", sqlite::Mode::write);
+  options_.store = &store;
+  std::vector<GemmCandidate> list(gemm_candidates().begin(), gemm_candidates().end());
+  list.insert(list.begin(), dummy_candidate);
+  const auto planned = [&] {
+    Context context({.wisdom = folder_ / "w.sqlite", .notices = false});
+    Access::impl(context).candidates = list;
+    const GemmPlan made = plan(context, large_, {.candidate = dummy_name});
+    return std::pair(Access::impl(made).known.match, Access::impl(made).runner->config());
+  };
+  EXPECT_EQ(planned(), std::pair(WisdomMatch::none, to_json(DummyConfig{})));
+  Told told;
+  run({large_}, told);
+  EXPECT_EQ(planned(), std::pair(WisdomMatch::exact, to_json(DummyConfig{5})));
+}
+
 TEST_F(Session, WhatWisdomKnowsIsTheIncumbent) {
   how_.known = [](const GemmProblem&) { return nlohmann::json({{"units", 6}}); };
   how_.rules.conditions = {AxisCondition::parse("units>=8")};
@@ -80,7 +99,7 @@ TEST_F(Session, GoesOnFromItsLog) {
   const SessionReport stopped = run({large_, small_}, first);
   EXPECT_TRUE(stopped.stopped);
   EXPECT_EQ(stopped.done, 1);
-  // What a log says of its run stays as it is, or logs of yesterday could not be gone on from.
+  // The description of a run in its log does not change, or older logs could not be resumed.
   std::ifstream file(options_.log.path);
   std::string head;
   std::getline(file, head);

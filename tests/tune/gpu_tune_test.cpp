@@ -5,12 +5,12 @@
 
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"
+#include "measure/gpu/arena.hpp"
 #include "measure/gpu/check.hpp"
-#include "measure/gpu/pointers.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/product.hpp"
-#include "tune/gpu/vendor.hpp"
+#include "tune/family/family.hpp"
+#include "tune/gpu/pool.hpp"
 #include "tune/session.hpp"
 
 namespace tilewright::testing {
@@ -194,16 +194,16 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   const auto& vendors = found[1];
   EXPECT_EQ(vendors.family, "cublas");
   EXPECT_EQ(vendors.problem, ours.problem);
-  // What is planned with these records is the one that took less.
+  // Plans with these records take the config that took less.
   TempFolder folder;
   const std::string path = folder / "wisdom.jsonl";
   std::ofstream(path) << to_json(ours).dump() << '\n' << to_json(vendors).dump() << '\n';
   Context context({.wisdom = path});
   const bool vendor_first = vendors.seconds < ours.seconds;
   const GemmPlan made = plan(context, p, options_);
-  EXPECT_EQ(Access::impl(made).candidate, vendor_first ? "cublas" : "gemm") << made.explain();
+  EXPECT_EQ(Access::impl(made).candidate, vendor_first ? "cublas" : "gpu_large") << made.explain();
   EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::exact);
-  options_.candidate = "gemm";
+  options_.candidate = "gpu_large";
   EXPECT_EQ(Access::impl(plan(context, p, options_)).runner->config(), result.config);
 }
 
@@ -224,7 +224,7 @@ class SteadyMeter : public EnergyMeter {
   double moves_per_second_;
 };
 
-// Whether a turn is the first of its kernel, and whether that had to be compiled in it.
+// Says whether a turn is the first of its kernel, and whether that had to be compiled in it.
 TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
   TuneMachine machine(Isa::portable, device_, megabyte);
   const OpenProblem open = gemm_large_family().open(large(), how_.rules, machine, 0);
@@ -301,7 +301,7 @@ TEST_F(GpuTune, SumsIntoOneC) {
     many.batch_count = 1000000;
     const GemmPlan made = plan(context, many, options_);
     EXPECT_EQ(Access::impl(made).known.match, WisdomMatch::exact) << text;
-    EXPECT_EQ(made.candidate(), "gemm_small") << text;
+    EXPECT_EQ(made.candidate(), "gpu_small") << text;
   }
 }
 

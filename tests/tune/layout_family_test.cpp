@@ -6,7 +6,7 @@
 #include "kernel/jit/x86.hpp"
 #include "support/cases.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/product.hpp"
+#include "tune/family/family.hpp"
 #include "tune/tuner.hpp"
 
 namespace tilewright {

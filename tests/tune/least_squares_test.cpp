@@ -8,7 +8,7 @@
 #include <random>
 
 #include "tilewright/types.hpp"
-#include "tune/calibrate/repeats.hpp"
+#include "tune/calibrate/point_timer.hpp"
 
 namespace tilewright {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "core/lu_problem.hpp"
+#include "core/problem.hpp"
 #include "lu/calls.hpp"
-#include "lu/tuned.hpp"
+#include "lu/candidates.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/lu.hpp"
 #include "tune/lu/operation.hpp"
@@ -38,7 +38,7 @@ class LuTune : public ::testing::Test {
     store.put(record);
   }
 
-  // What factors an n x n matrix, and by panels of how many columns.
+  // Returns the candidate that factors an n x n matrix, and the columns of its panels.
   LuConfig runs(std::int64_t n, const LuOptions& options = {}) const {
     Context context = this->context();
     std::vector<double> a(std::size_t(n * n));

@@ -52,7 +52,7 @@ class FakePool : public CheckedPool {
   std::mt19937_64 random_{7};
 };
 
-// What a tuner makes of an outcome.
+// The conclusion of a tuner from an outcome.
 TuneResult result_of(const SearchOutcome& outcome, const FakePool& pool) {
   TuneResult result;
   static_cast<SearchOutcome&>(result) = outcome;
@@ -110,7 +110,7 @@ TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
   options.budget_s = 10 * quick.shortest_turn_s;
   const SearchOutcome outcome = found(pool, options, 7);
   EXPECT_FALSE(outcome.decided);
-  EXPECT_EQ(outcome.winner, 7u) << "what was known stays";
+  EXPECT_EQ(outcome.winner, 7u) << "the known record stays";
   EXPECT_LT(outcome.rounds, 6);
   options.budget_s = 1e-3 * quick.shortest_turn_s;
   EXPECT_GE(found(pool, options).measured, 1) << "something is always reported";

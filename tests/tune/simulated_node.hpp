@@ -24,7 +24,7 @@ struct Trouble {
 class SimulatedNode : public CalibrationMachine {
  public:
   explicit SimulatedNode(int gpus = 1, Trouble trouble = {}) : trouble_(trouble) {
-    host_ = {"Abacus 1", "avx512", "libabacus.so", "Abacus BLAS 1.2", 8, std::int64_t(64) << 30};
+    host_ = {"Abacus 1", "libabacus.so", "Abacus BLAS 1.2", 8, std::int64_t(64) << 30};
     for (int i = 0; i < gpus; ++i)
       gpus_.push_back({i, "Slide Rule 9", "sm_90", "13.0", "13.1.0", std::int64_t(80) << 30, 3e12});
     node.host.threads = host_.threads;

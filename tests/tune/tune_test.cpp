@@ -9,7 +9,7 @@
 #include "support/cases.hpp"
 #include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
-#include "tune/family/product.hpp"
+#include "tune/family/family.hpp"
 #include "tune/gate.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"

@@ -1,4 +1,4 @@
-// What is measured of a machine and kept as models in the user's database: ceilings by device and thread
+// Measurements of a machine, kept as models in the user's database: ceilings by device and thread
 // count, costs of conversions by device and case. Each replaces its own and nothing else.
 #include "wisdom/kept.hpp"
 

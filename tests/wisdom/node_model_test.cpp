@@ -7,6 +7,12 @@
 namespace tilewright {
 namespace {
 
+nlohmann::json host_coefficients(const GemmTime& time, int threads) {
+  auto coefficients = gemm_device_coefficients(time);
+  coefficients["threads"] = threads;
+  return coefficients;
+}
+
 class NodeModelTest : public WisdomStoreTest {
  protected:
   static FittedModel fitted(const std::string& name, const std::string& device,
@@ -64,8 +70,8 @@ TEST_F(NodeModelTest, CoefficientsComeBackAsTheyWent) {
   EXPECT_DOUBLE_EQ(sustained.of(0.1, 2e11), 0.2);
   EXPECT_DOUBLE_EQ(sustained.of(0.1, 4e11), 0.3 + 0.2);
   EXPECT_DOUBLE_EQ(sustained.of(0.7, 4e11), 0.7) << "small ones take longer by the formula";
-  EXPECT_EQ(to_json(take_gemm_host(gemm_host_coefficients(time, 4), 4)), to_json(time));
-  EXPECT_DOUBLE_EQ(take_gemm_host(gemm_host_coefficients(time, 4), 8).s_per_product, 1e-12);
+  EXPECT_EQ(to_json(take_gemm_host(host_coefficients(time, 4), 4)), to_json(time));
+  EXPECT_DOUBLE_EQ(take_gemm_host(host_coefficients(time, 4), 8).s_per_product, 1e-12);
   HostModel host = usual_node(4, {}).host, other;
   take_host_copy(host_copy_coefficients(host), other);
   take_pipeline(pipeline_coefficients(host), other);
@@ -85,7 +91,7 @@ TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {
                                      fitted(pipeline_model, "CPU", pipeline_coefficients(host))};
   for (const char* dtype : {"f32", "f64", "c64", "c128"}) {
     models.push_back(fitted(gemm_device_model, "GPU", gemm_device_coefficients(time), dtype));
-    models.push_back(fitted(gemm_host_model, "CPU", gemm_host_coefficients(time, 8), dtype, "blas"));
+    models.push_back(fitted(gemm_host_model, "CPU", host_coefficients(time, 8), dtype, "blas"));
   }
   const NodeModel all = node(models);
   EXPECT_TRUE(all.calibrated) << all.source;

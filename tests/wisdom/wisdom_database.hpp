@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "wisdom/schema.hpp"
+#include "wisdom/session.hpp"
 #include "wisdom/store.hpp"
 #include "wisdom/wisdom.hpp"
 #include "wisdom/wisdom_files.hpp"

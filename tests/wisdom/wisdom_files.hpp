@@ -17,7 +17,7 @@
 
 namespace tilewright {
 
-// What wisdom offers for batched small GEMM on the CPU, best first.
+// Returns the offers of wisdom for batched small GEMM on the CPU, best first.
 struct WisdomHit {
   GemmSmallCpuConfig config;
   WisdomMatch match = WisdomMatch::none;

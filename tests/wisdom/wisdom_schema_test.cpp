@@ -1,5 +1,6 @@
-// Files that are no wisdom database of this version: older ones are upgraded with all that they held; newer,
-// foreign and damaged ones, and those that may not be written, are refused with the reason and left alone.
+// Files that are not a wisdom database of this version: older ones are upgraded with all that they held;
+// newer, foreign and damaged ones, and those that may not be written, are refused with the reason and left
+// alone.
 #include <sys/stat.h>
 
 #include "wisdom/wisdom_database.hpp"
@@ -231,7 +232,7 @@ TEST_F(WisdomSchemaTest, WrongFilesAreRefusedAndLeftAlone) {
   for (const Mode mode : {Mode::read, Mode::write}) {
     const auto name = [&](const char* what) { return path(what + std::to_string(int(mode))); };
     std::ofstream(name("text")) << std::string(5000, 'x');
-    EXPECT_NE(refusal(name("text"), mode).find("no wisdom database"), std::string::npos);
+    EXPECT_NE(refusal(name("text"), mode).find("not a wisdom database"), std::string::npos);
 
     sql(name("foreign"), "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x');");
     EXPECT_NE(refusal(name("foreign"), mode).find("another program"), std::string::npos);

@@ -20,10 +20,10 @@ class WisdomSharingTest : public WisdomStoreTest {
       open.insert(entry.path().filename().string());
     return open;
   }
-  // That the iterator itself has is closed by then.
+  // The iterator's own descriptor is closed by then.
   static std::size_t open_count() { return descriptors().size(); }
 
-  // Whether SQLite's lock of a writer lies on the file, as another process sees it.
+  // True if SQLite's lock of a writer lies on the file, as another process sees it.
   static bool is_locked_for_others(const std::string& file) {
     return status_of(child([&] {
              constexpr off_t reserved = 0x40000001;

@@ -2,9 +2,11 @@
 #include "analyze/case.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "core/objective.hpp"
 #include "core/problem.hpp"
+#include "measure/estimate.hpp"
 
 namespace tilewright {
 namespace {
@@ -185,12 +187,30 @@ void add_best(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
   }
 }
 
+// Compares bests, not means: a sweep holds many configs that nobody would take.
+
+std::string word(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// The GFLOP/s of the best config with each value of each axis.
+std::map<std::string, std::map<std::string, double>> best_by_value(const std::vector<SweepPoint>& points) {
+  std::map<std::string, std::map<std::string, double>> best;
+  for (const SweepPoint& p : points)
+    for (const auto& [axis, value] : p.config.items()) {
+      double& most = best[axis][word(value)];
+      most = std::max(most, p.gflops);
+    }
+  return best;
+}
+
 }  // namespace
 
 CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::size_t of)> progress) {
   CaseAnalysis a;
   a.sweep = std::move(sweep);
   add_rates(a.sweep);
+  a.speed = speed_summary(a.sweep.points);
   for (const SweepPoint& p : a.sweep.points) {
     const auto counter = p.metrics.lower_bound("counters.");
     a.profiled += counter != p.metrics.end() && counter->first.starts_with("counters.");
@@ -214,6 +234,29 @@ CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::
   predict(a, progress);
   return a;
 }
+
+namespace {
+
+nlohmann::json speed_json(const CaseAnalysis& a) {
+  const SpeedSummary& s = a.speed;
+  nlohmann::json line{{"section", "speed"},
+                      {"best_gflops", a.sweep.points[s.best].gflops},
+                      {"default_gflops", nullptr},
+                      {"regret", nullptr},
+                      {"median_gflops", s.median_gflops},
+                      {"least_gflops", s.least_gflops},
+                      {"axes", nlohmann::json::array()}};
+  if (s.standard) line["default_gflops"] = a.sweep.points[*s.standard].gflops, line["regret"] = s.regret;
+  for (const AxisEffect& one : s.axes)
+    line["axes"].push_back({{"axis", one.axis},
+                            {"values", one.values},
+                            {"best_value", one.best_value},
+                            {"worst_value", one.worst_value},
+                            {"loss", one.loss}});
+  return line;
+}
+
+}  // namespace
 
 std::vector<nlohmann::json> to_json_lines(const CaseAnalysis& a) {
   std::vector<nlohmann::json> lines{summary_json(a)};
@@ -249,6 +292,7 @@ std::vector<nlohmann::json> to_json_lines(const CaseAnalysis& a) {
   add_repeats(lines, a);
   add_predictions(lines, a.energy_predictions, "energy");
   add_predictions(lines, a.time_predictions, "time");
+  lines.push_back(speed_json(a));
   for (auto& line : lines) line["problem"] = a.sweep.problem;
   return lines;
 }
@@ -299,6 +343,30 @@ std::vector<SizeSeries> size_series(const std::vector<SweepCase>& cases, const S
   for (std::size_t i = 0; i < list.size(); ++i) list[i].name = fmt::format("config {}", i + 1);
   if (!list.empty() && peer.n.size() > 1) list.push_back(std::move(peer));
   return list;
+}
+
+SpeedSummary speed_summary(const std::vector<SweepPoint>& points) {
+  SpeedSummary summary;
+  const auto slower = [](const SweepPoint& x, const SweepPoint& y) { return x.gflops < y.gflops; };
+  summary.best = std::size_t(std::max_element(points.begin(), points.end(), slower) - points.begin());
+  const double best = points[summary.best].gflops;
+  std::vector<double> speeds;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    speeds.push_back(points[i].gflops);
+    if (points[i].is_default) summary.standard = i;
+  }
+  if (summary.standard) summary.regret = best / points[*summary.standard].gflops - 1;
+  summary.least_gflops = *std::min_element(speeds.begin(), speeds.end());
+  summary.median_gflops = estimate(speeds).centre;
+  for (const auto& [axis, values] : best_by_value(points)) {
+    if (values.size() < 2) continue;
+    const auto by_speed = [](const auto& x, const auto& y) { return x.second < y.second; };
+    const auto [low, high] = std::minmax_element(values.begin(), values.end(), by_speed);
+    summary.axes.push_back({axis, high->first, low->first, values.size(), best / low->second - 1});
+  }
+  std::stable_sort(summary.axes.begin(), summary.axes.end(),
+                   [](const AxisEffect& x, const AxisEffect& y) { return x.loss > y.loss; });
+  return summary;
 }
 
 }  // namespace tilewright

@@ -2,11 +2,35 @@
 // text and no drawings.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analyze/analysis.hpp"
-#include "analyze/hull.hpp"
-#include "analyze/prediction.hpp"
+#include "analyze/data.hpp"
 
 namespace tilewright {
+
+// Sums up the speed of a sweep, with or without a meter of energy: the best config against the default, the
+// spread of all, and what each axis is worth.
+
+// The best config with each value of one axis: how much slower is the best one with the worst value.
+struct AxisEffect {
+  std::string axis, best_value, worst_value;
+  std::size_t values = 0;
+  double loss = 0;  // relative to the best of all; 0: some best config exists with every value
+};
+
+struct SpeedSummary {
+  std::size_t best = 0;                 // the place of the fastest point
+  std::optional<std::size_t> standard;  // of the default config, if it is known and was measured
+  double regret = 0;                    // the default's excess time over the best, relative
+  double median_gflops = 0, least_gflops = 0;
+  std::vector<AxisEffect> axes;  // those that vary, the greatest loss first
+};
+
+// `points` must not be empty.
+SpeedSummary speed_summary(const std::vector<SweepPoint>& points);
 
 // A metric of Anzt's Fig. 9 and its source.
 struct ClassOf {
@@ -17,6 +41,7 @@ struct ClassOf {
 
 struct CaseAnalysis {
   SweepCase sweep;
+  SpeedSummary speed;              // of sweep.points
   std::vector<SweepPoint> points;  // points of `sweep` with energy; all positions below refer to it
   std::vector<PlanePoint> plane;   // performance and efficiency of each
   std::vector<std::size_t> hull;   // counterclockwise from the most efficient

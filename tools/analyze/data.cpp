@@ -9,6 +9,7 @@
 
 #include "core/problem.hpp"
 #include "measure/estimate.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright {
 namespace {
@@ -67,7 +68,7 @@ class CaseMaker {
     for (const auto& [uuid, versions] : versions_)
       if (versions.size() > 1)
         for (const auto& [version, count] : versions)
-          one_.notes[fmt::format("the sentinel on card '{}' is {} {}, and another version in other rows",
+          one_.notes[fmt::format("the sentinel on card '{}' is {} {}, but other rows have another version",
                                  uuid, one_.sentinel, version)] += count;
   }
 
@@ -95,10 +96,9 @@ class CaseMaker {
         const auto [known, is_first] = first.emplace(key, value);
         if (is_first || known->second == value) continue;
         if (!rules_.across_sources || std::string_view(key) != "source_hash")
-          throw Error(ErrorCode::invalid_argument, "sweep",
-                      fmt::format("{} was measured with {} = '{}' and '{}': these are not joined{}",
-                                  one_.problem, key, known->second, value,
-                                  std::string_view(key) == "source_hash" ? " without --across-sources" : ""));
+          wrong_use("sweep", "{} was measured with {} = '{}' and '{}': these are not joined{}", one_.problem,
+                    key, known->second, value,
+                    std::string_view(key) == "source_hash" ? " without --across-sources" : "");
       }
       if (!row.device.empty()) one_.device = row.device;  // rows of faults have no device
       one_.family = row.family;
@@ -135,17 +135,17 @@ class CaseMaker {
     join.sentinel_version = version_on(uuid);
     if (uuid == reference) return join;
     if (join.sentinels == 0 || other == one_.sentinels.end())
-      throw Error(ErrorCode::invalid_argument, "sweep",
-                  fmt::format("{} was measured on the cards '{}' and '{}', and '{}' has no sentinel (a "
-                              "library's rows of the same problem) to join them by",
-                              one_.problem, reference, uuid, join.sentinels == 0 ? uuid : reference));
+      wrong_use("sweep",
+                "{} was measured on the cards '{}' and '{}', and '{}' has no sentinel (a "
+                "library's rows of the same problem) to join them by",
+                one_.problem, reference, uuid, join.sentinels == 0 ? uuid : reference);
     // Another version is another program, whose ratio does not compare the cards.
     if (const std::string theirs = version_on(reference);
         !theirs.empty() && !join.sentinel_version.empty() && theirs != join.sentinel_version)
-      throw Error(ErrorCode::invalid_argument, "sweep",
-                  fmt::format("{}: the sentinel {} is version {} on the card '{}' and {} on '{}': cards are "
-                              "joined by one and the same program",
-                              one_.problem, one_.sentinel, theirs, reference, join.sentinel_version, uuid));
+      wrong_use("sweep",
+                "{}: the sentinel {} is version {} on the card '{}' and {} on '{}': cards are "
+                "joined by one and the same program",
+                one_.problem, one_.sentinel, theirs, reference, join.sentinel_version, uuid);
     const SentinelReading here = median_of(own->second), there = median_of(other->second);
     join.time_factor = there.seconds / here.seconds;
     join.energy_factor = here.joules && there.joules ? *there.joules / *here.joules : 0;
@@ -209,6 +209,7 @@ class CaseMaker {
       if (const auto w = watts_of(*row)) watts.push_back(*w);
       for (const auto& [name, value] : row->metrics) metrics[name].push_back(value);
       p.noted = p.noted || !row->notes.empty();
+      p.is_default = p.is_default || row->is_default;
     }
     p.config = group.front()->config;
     p.samples = group.size();
@@ -266,6 +267,17 @@ class CaseMaker {
   SweepCase one_;
 };
 
+// Computes ratios to the first sentinels.
+
+constexpr std::size_t first_count = 3;
+
+void say(std::vector<std::string>& notes, double ratio, double limit, const char* more, const char* less) {
+  if (std::abs(ratio - 1) > limit)
+    notes.push_back(fmt::format(
+        "the sentinel takes {:.1f} % {} than at first: another load on the card, or another clock",
+        100 * std::abs(ratio - 1), ratio > 1 ? more : less));
+}
+
 }  // namespace
 
 bool SweepCase::has_energy() const {
@@ -297,6 +309,40 @@ void add_rates(SweepCase& one) {
         rates[name + "_per_s"] = value / point.cost.seconds;
     point.metrics.merge(rates);
   }
+}
+
+SentinelReading median_of(const std::vector<SentinelReading>& readings) {
+  std::vector<double> seconds, joules;
+  for (const SentinelReading& reading : readings) {
+    seconds.push_back(reading.seconds);
+    if (reading.joules) joules.push_back(*reading.joules);
+  }
+  SentinelReading median{estimate(seconds).centre, std::nullopt};
+  if (joules.size() == seconds.size()) median.joules = estimate(joules).centre;
+  return median;
+}
+
+void SentinelWatch::add(const SentinelReading& reading) { readings_.push_back(reading); }
+
+SentinelReading SentinelWatch::reference() const {
+  const auto count = static_cast<long>(std::min(first_count, readings_.size()));
+  return median_of({readings_.begin(), readings_.begin() + count});
+}
+
+double SentinelWatch::time_ratio() const { return readings_.back().seconds / reference().seconds; }
+
+std::optional<double> SentinelWatch::energy_ratio() const {
+  const auto first = reference().joules;
+  if (!first || !readings_.back().joules) return std::nullopt;
+  return *readings_.back().joules / *first;
+}
+
+std::vector<std::string> SentinelWatch::notes() const {
+  std::vector<std::string> notes;
+  if (empty()) return notes;
+  say(notes, time_ratio(), time_limit, "longer", "less time");
+  if (const auto ratio = energy_ratio()) say(notes, *ratio, energy_limit, "more energy", "less energy");
+  return notes;
 }
 
 }  // namespace tilewright

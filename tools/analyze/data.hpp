@@ -1,6 +1,7 @@
 // Recorded sweeps as points to analyse: rows of JSON lines grouped by problem, one point per config, runs of
-// several cards joined through their sentinels and never otherwise. It reads the rows of the sweep of large
-// GEMM, the benches and the tuner, and gives a reason for everything that it leaves out.
+// several cards joined through their sentinels (a fixed program measured between others) and never otherwise.
+// It reads the rows of the sweep of large GEMM, the benches and the tuner, and gives a reason for everything
+// that it leaves out.
 #pragma once
 
 #include <map>
@@ -8,11 +9,40 @@
 #include <string>
 #include <vector>
 
-#include "analyze/sentinel.hpp"
 #include "core/json.hpp"
 #include "core/objective.hpp"
 
 namespace tilewright {
+
+// A sentinel: one fixed program (the vendor's GEMM) measured repeatedly between others. It shows whether the
+// machine changed during a sweep, and joins sweeps of different machines, as Anzt 2015 did with cuBLAS. This
+// file measures nothing.
+struct SentinelReading {
+  double seconds = 0;
+  std::optional<double> joules;
+};
+
+// Returns the median of several; joules only if all have them.
+SentinelReading median_of(const std::vector<SentinelReading>& readings);
+
+class SentinelWatch {
+ public:
+  // A sentinel that deviates from the first ones by more than this is reported.
+  static constexpr double time_limit = 0.02, energy_limit = 0.03;
+
+  void add(const SentinelReading& reading);
+  bool empty() const { return readings_.empty(); }
+
+  // The ratio of the latest to the median of the first three.
+  double time_ratio() const;
+  std::optional<double> energy_ratio() const;
+  // Describes the deviations beyond the limits.
+  std::vector<std::string> notes() const;
+
+ private:
+  SentinelReading reference() const;
+  std::vector<SentinelReading> readings_;
+};
 
 // A row as recorded.
 struct SweepRow {
@@ -21,6 +51,7 @@ struct SweepRow {
   std::optional<double> seconds, joules, watts;
   std::map<std::string, double> metrics;  // "registers", "bytes.l2", ...
   std::vector<std::string> notes;         // disturbances
+  bool is_default = false;                // the config differs in nothing from the base of a tuner's log
 };
 // Returns the rows of all files in order, with the fields that configs leave out (`base`). Throws Error(io)
 // naming file and line, also for seconds that are not a valid time.
@@ -38,6 +69,7 @@ struct SweepPoint {
   std::map<std::string, double> metrics;
   std::size_t samples = 0;
   bool noted = false;  // one of its measurements was disturbed
+  bool is_default = false;
 };
 
 // The conversion of a card's rows to those of the reference card.

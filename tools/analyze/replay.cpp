@@ -10,6 +10,7 @@
 #include "core/input/json_text.hpp"
 #include "measure/estimate.hpp"
 #include "measure/recorded_file.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright {
 namespace {
@@ -25,9 +26,8 @@ class Reader {
     if (line.contains("default_config")) standard_ = line["default_config"];
     if (const auto problem = line.value("problem", problem_); problem != problem_) {
       if (!problem_.empty())
-        throw Error(ErrorCode::io, "sweep",
-                    fmt::format("the sweep holds '{}' and '{}': one problem at a time can be replayed",
-                                problem_, problem));
+        io_fault("sweep", "the sweep contains '{}' and '{}': only one problem at a time can be replayed",
+                 problem_, problem);
       problem_ = problem;
     }
     if (!line.contains("config") || !line["config"].is_object() || !line.contains("seconds") ||
@@ -82,13 +82,11 @@ Replay Replay::read(const std::string& path) {
     visit_json(
         line, [&](const nlohmann::json& object) { reader.take(object); },
         [&](const std::string& why) {
-          throw Error(ErrorCode::io, "sweep",
-                      fmt::format("sweep = '{}': line {} cannot be read ({})", path, number, why));
+          io_fault("sweep", "sweep = '{}': line {} is invalid ({})", path, number, why);
         });
   }
   Replay replay = std::move(reader).replay();
-  if (replay.configs().empty())
-    throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}' holds no measured config", path));
+  if (replay.configs().empty()) io_fault("sweep", "sweep = '{}' contains no measured config", path);
   return replay;
 }
 

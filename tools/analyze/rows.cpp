@@ -6,6 +6,7 @@
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "measure/recorded_file.hpp"
+#include "people/refusal.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -31,7 +32,7 @@ void flatten(const nlohmann::json& object, const std::string& before, std::map<s
 }
 
 [[noreturn]] void refuse_line(const std::string& path, std::size_t number, const std::string& why) {
-  throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}': line {} {}", path, number, why));
+  io_fault("sweep", "sweep = '{}': line {} {}", path, number, why);
 }
 
 // Lines after a `base` line leave out its fields, and those of the tuner leave out the fields of its first
@@ -55,7 +56,8 @@ class RowReader {
     if (!measured && !failed) return std::nullopt;  // lines of the command or the card
     for (const char* key : {"seconds", "energy_j", "joules", "watts"})
       if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] >= 0))
-        refuse_line(path_, line_number, fmt::format("says {} = {}, which is none", key, line[key].dump()));
+        refuse_line(path_, line_number,
+                    fmt::format("has {} = {}, which is not a number", key, line[key].dump()));
     if (measured) refuse_no_time(line, "seconds", line_number);
     SweepRow row;
     row.problem = text(line, "problem", problem_);
@@ -79,6 +81,7 @@ class RowReader {
       // The version is the only field of a library's config.
       row.impl_version = text(line["config"], "version", row.impl_version);
     } else if (has_config) {
+      row.is_default = base_.is_object() && line["config"].empty();
       row.config = base_;
       row.config.update(line["config"]);
       complete(row);
@@ -108,7 +111,7 @@ class RowReader {
   void refuse_no_time(const nlohmann::json& of, const char* key, std::size_t line_number) const {
     constexpr double least = 1e-12;  // shorter times make infinite rates
     if (!(of[key].is_number() && of[key] >= least))
-      refuse_line(path_, line_number, fmt::format("says {} = {}, which is no time", key, of[key].dump()));
+      refuse_line(path_, line_number, fmt::format("has {} = {}, which is not a time", key, of[key].dump()));
   }
   // Adds axes that are newer than the row with their old values, on which the later steps rely; leaves out
   // and counts rows with axes that no longer exist, or of other implementations.
@@ -139,7 +142,7 @@ void add_row(RowReader& reader, const nlohmann::json& line, const std::string& p
   try {
     if (auto row = reader.row(line, number)) rows.push_back(std::move(*row));
   } catch (const nlohmann::json::exception& error) {
-    refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
+    refuse_line(path, number, fmt::format("is invalid ({})", json_fault(error)));
   }
 }
 
@@ -158,7 +161,7 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
         line = parse_json(text);
       } catch (const NotJson& error) {
         if (file.eof()) break;  // was being written when the run ended
-        refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
+        refuse_line(path, number, fmt::format("is invalid ({})", json_fault(error)));
       }
       add_row(reader, line, path, number, rows);
     }

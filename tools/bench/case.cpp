@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "bench/lu/keys.hpp"
 #include "core/input/checked.hpp"
-#include "lu/problem.hpp"
 
 namespace tilewright::bench {
 
@@ -15,10 +13,8 @@ bool Plan::wants(const std::string& peer) const {
   return all_peers || std::find(peers.begin(), peers.end(), peer) != peers.end();
 }
 
-LuProblem lu_problem(const Case& c) { return {c.problem.dtype, c.problem.m, c.problem.n, c.problem.lda}; }
-
 std::string problem_text(const Case& c) {
-  if (c.family == "lu") return to_string(lu_problem(c));
+  if (c.form != nullptr) return c.form->problem(c);
   GemmProblem problem = c.problem;
   problem.layout = c.layout;
   return to_string(problem);
@@ -38,27 +34,25 @@ std::string case_text(const Case& c) {
   return text;
 }
 
+nlohmann::json product_keys(const GemmProblem& p) {
+  nlohmann::json keys{{"dtype", to_string(p.dtype)}, {"op", op_pair(p)}, {"layout", to_string(p.layout)}};
+  keys["m"] = p.m, keys["n"] = p.n, keys["k"] = p.k;
+  keys["lda"] = p.lda, keys["ldb"] = p.ldb, keys["ldc"] = p.ldc;
+  keys["batch_count"] = p.batch_count;
+  keys["residency"] = to_string(p.residency), keys["location"] = to_string(p.location);
+  keys["memory"] = p.location == Location::host ? nlohmann::json("pageable") : nlohmann::json();
+  keys["pointer_order"] = "sequential", keys["numa"] = nullptr;
+  return keys;
+}
+
 nlohmann::json case_keys(const Case& c) {
   using nlohmann::json;
-  const GemmProblem& p = c.problem;
-  json object;
-  if (c.family == "lu") {
-    object = lu_problem_keys(lu_problem(c));
-    object["resident"] = to_string(p.location);
-    object["threads"] = c.threads, object["data"] = to_string(c.data);
-    return object;
-  }
+  if (c.form != nullptr) return c.form->keys(c);
+  json object = product_keys(c.problem);
   object["family"] = c.family;
   object["problem"] = problem_text(c);
-  object["dtype"] = to_string(p.dtype);
-  object["op"] = op_pair(p);
-  object["m"] = p.m, object["n"] = p.n, object["k"] = p.k;
-  object["lda"] = p.lda, object["ldb"] = p.ldb, object["ldc"] = p.ldc;
   object["layout"] = to_string(c.layout);
-  object["batch_count"] = p.batch_count;
   object["alpha"] = c.alpha, object["beta"] = c.beta;
-  object["residency"] = to_string(p.residency);
-  object["location"] = to_string(p.location), object["memory"] = c.on_device() ? json() : json("pageable");
   object["pointer_order"] = to_string(c.pointer_order);
   object["numa"] = c.numa.empty() ? json() : json(c.numa);
   object["threads"] = c.on_device() ? json() : json(c.threads);

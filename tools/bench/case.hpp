@@ -2,22 +2,30 @@
 // settings that they share. It parses nothing and measures nothing.
 #pragma once
 
+#include <any>
 #include <string>
 #include <vector>
 
-#include "bench/lu/simulated.hpp"
 #include "core/json.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
 #include "tilewright/gemm.hpp"
-#include "tilewright/lu.hpp"
 
 namespace tilewright::bench {
+
+struct Case;
+
+// Names the cases of an operation other than a product; their sizes and type are in Case::problem.
+struct CaseForm {
+  std::string (*problem)(const Case& c);
+  nlohmann::json (*keys)(const Case& c);
+};
 
 // One line of the table. `layout` is the user's name of the batch; grouped and variable batches lie in memory
 // like pointer batches, so problem.layout says pointer.
 struct Case {
   std::string family;
+  const CaseForm* form = nullptr;  // null: it is a product
   GemmProblem problem;
   Layout layout = Layout::strided;
   double alpha = 1;
@@ -37,16 +45,6 @@ struct Case {
   double batches_at_once() const { return hot() ? threads : 1; }
 };
 
-// The settings of lu that are tried for every matrix: the products of these lists.
-struct LuTrials {
-  // Shared by all; implementation, panels, selections and threads are tried or come from the case.
-  LuOptions options;
-  std::vector<LuSelect> selects{LuSelect::panel, LuSelect::square, LuSelect::flops};
-  std::vector<std::int64_t> panels{0};  // columns of each; 0: the rule's
-  SimulatedGpu simulated{};             // replaces the machine's GPU
-  bool exhaustive = false;              // panels and the CPU's share of each update are found by timing
-};
-
 // The settings that all cases of a run share.
 struct Plan {
   std::string family{};
@@ -54,7 +52,7 @@ struct Plan {
   std::vector<std::string> peers{};  // names requested; empty with all_peers
   bool all_peers = true;
   std::vector<std::string> ways{};  // methods of sharing host operands; empty: all that the machine supports
-  LuTrials lu{};
+  std::any own{};                   // of the family alone
   int repetitions = 11;
   bool counters = false;
   bool usual_batch = true;  // the user requested no batch
@@ -75,13 +73,12 @@ struct Plan {
   bool wants(const std::string& peer) const;
 };
 
-// Returns the problem that the case of lu factors.
-LuProblem lu_problem(const Case& c);
-
 // The problem as text, as files name it; the size and the whole case as tables name them.
 std::string problem_text(const Case& c);
 std::string size_text(const GemmProblem& problem);
 std::string case_text(const Case& c);
+// Returns the keys of a product's problem alone: types, sizes, where its operands lie.
+nlohmann::json product_keys(const GemmProblem& problem);
 // Returns the keys of the case itself, the same for every implementation (docs/measuring.md).
 nlohmann::json case_keys(const Case& c);
 

@@ -27,8 +27,7 @@ class Family {
   virtual Told finish() { return {}; }
 };
 
-// The plan must outlive it. Throws Error(unsupported) if the cases lie on a GPU and there is none.
-std::unique_ptr<Family> make_family(const Plan& plan);
+// The plan must outlive its family. Error(unsupported) is thrown if the cases lie on a GPU and there is none.
 
 // Compares tilewright with the peers, including the vendor's library, and the loops that bound them.
 std::unique_ptr<Family> gemm_family(const Plan& plan);
@@ -39,10 +38,6 @@ std::unique_ptr<Family> overhead_family(const Plan& plan);
 // Products of host operands on CPU and GPUs, by each method of sharing them, or by the requested ones.
 std::vector<std::string> hybrid_ways();
 std::unique_ptr<Family> hybrid_family(const Plan& plan);
-// Factorizations of matrices in host memory, by the CPU, GPUs or both, with the panels and shares of plan.lu.
-std::vector<std::string> lu_ways();
-std::vector<std::string> lu_peer_names();
-std::unique_ptr<Family> lu_family(const Plan& plan);
 // Measures memory for a batch, one block per matrix against one block for all, and moving it to a GPU and
 // back.
 std::unique_ptr<Family> transfer_family(const Plan& plan);

@@ -1,14 +1,15 @@
 // The families gemm_small_cpu, gemm_small and gemm: compares multiplications with those of the peers or, if
 // only checks were requested, their errors.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "bench/family.hpp"
+#include "bench/machine.hpp"
 #include "bench/plans.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
-#include "bench/run.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -21,6 +22,11 @@ class Gemm : public Family {
 
   std::vector<std::string> head() override {
     std::vector<std::string> lines = machine_->describe();
+    std::erase_if(lines, [&](const std::string& line) {
+      const bool is_absence = line.starts_with("not here: ");
+      if (is_absence) note(line);
+      return is_absence;
+    });
     if (!plan_.check_only && !plan_.once && plan_.races == 0) lines.push_back(table_head());
     return lines;
   }
@@ -28,7 +34,8 @@ class Gemm : public Family {
   Told measure(const Case& c) override {
     if (plan_.once) return launch_once(c);
     const CaseResult result = run_case(*machine_, c);
-    Told told{asides(result), {}};
+    Told told;
+    note_asides(result);
     look_at_errors(result);
     if (plan_.races > 0) {
       tell_races(result, told);
@@ -48,27 +55,51 @@ class Gemm : public Family {
 
   Told finish() override {
     Told told{summary_.lines(), summary_.objects()};
+    if (!told.lines.empty()) {
+      told.lines.insert(told.lines.begin(), "");
+      for (const std::string& line : table_notes(summary_.has_defaults())) told.lines.push_back(line);
+    }
+    for (const auto& [reason, names] : absent_)
+      told.lines.push_back(fmt::format("{} ({})", fmt::join(names, ", "), reason));
+    told.lines.insert(told.lines.end(), notes_.begin(), notes_.end());
     if (errs_more_ > 0)
-      told.failure = fmt::format("--most-error-ratio = {}: ours errs more in {} cases; the first is {}",
-                                 plan_.most_error_ratio, errs_more_, first_that_errs_);
-    if (races_ > 0) told.failure = fmt::format("--races = {}: {} results move", plan_.races, races_);
+      told.failure = fmt::format(
+          "--most-error-ratio = {}: the errors of tilewright are larger in {} cases; the first is {}",
+          plan_.most_error_ratio, errs_more_, first_that_errs_);
+    if (races_ > 0) told.failure = fmt::format("--races = {}: {} results differ", plan_.races, races_);
     return told;
   }
 
  private:
-  // Returns why implementations are missing from the comparison, and what may have disturbed it; each line
-  // once.
-  std::vector<std::string> asides(const CaseResult& result) {
-    std::vector<std::string> all, fresh;
+  // Keeps a line for the notes below the table, once. Those of one reason, "not here: mkl (not found)",
+  // become one.
+  void note(const std::string& line) {
+    const std::size_t open = line.find(" ("), colon = line.find(": ");
+    if (!line.ends_with(')') || open == std::string::npos || colon > open) {
+      if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(line);
+      return;
+    }
+    const std::string reason = line.substr(open + 2, line.size() - open - 3);
+    const std::string kind = line.substr(0, colon + 2), name = line.substr(colon + 2, open - colon - 2);
+    auto same = std::find_if(absent_.begin(), absent_.end(), [&](const auto& one) {
+      return one.first == reason && one.second.front().starts_with(kind);
+    });
+    if (same == absent_.end()) {
+      absent_.emplace_back(reason, std::vector{kind + name});
+    } else if (auto& names = same->second;
+               names.front() != kind + name && std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+
+  // Notes why implementations are missing from the comparison, and what may have disturbed it.
+  void note_asides(const CaseResult& result) {
     for (const Absence& absence : result.absences)
-      all.push_back(fmt::format("left out: {} ({})", absence.impl, absence.reason));
-    for (const std::string& note : result.notes) all.push_back("NOTE " + note);
-    for (const std::string& line : all)
-      if (std::find(told_.begin(), told_.end(), line) == told_.end()) {
-        told_.push_back(line);
-        fresh.push_back(line);
-      }
-    return fresh;
+      note(fmt::format("left out: {} ({})", absence.impl, absence.reason));
+    for (const std::string& one : result.notes)
+      if (const std::string line = "NOTE " + one;
+          std::find(notes_.begin(), notes_.end(), line) == notes_.end())
+        notes_.push_back(line);
   }
 
   // Counts the cases in which tilewright errs too much compared with the best peer, or there is no peer to
@@ -87,8 +118,11 @@ class Gemm : public Family {
     const auto ratio = result.error_ratio(Role::peer);
     const Contender& ours = result.ours();
     told.lines.push_back(fmt::format(
-        "{}: {} implementations are right{}", problem_text(result.bench_case), result.impls.size(),
-        ratio ? fmt::format(", ours errs {:.3f} times as much as the best peer", *ratio) : ""));
+        "{}: {} right{}", problem_text(result.bench_case),
+        result.impls.size() == 1 ? "1 implementation is"
+                                 : fmt::format("{} implementations are", result.impls.size()),
+        ratio ? fmt::format(", the errors of tilewright are {:.3f} times those of the best peer", *ratio)
+              : ""));
     nlohmann::json row{{"phase", "check"},
                        {"problem", problem_text(result.bench_case)},
                        {"data", to_string(result.bench_case.data)},
@@ -157,7 +191,8 @@ class Gemm : public Family {
   const Plan& plan_;
   std::unique_ptr<Machine> machine_;
   Summary summary_;
-  std::vector<std::string> told_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> absent_;  // reason and names
+  std::vector<std::string> notes_;
   int errs_more_ = 0, races_ = 0;
   std::size_t launched_ = 0;
   std::string first_that_errs_;
@@ -166,14 +201,5 @@ class Gemm : public Family {
 }  // namespace
 
 std::unique_ptr<Family> gemm_family(const Plan& plan) { return std::make_unique<Gemm>(plan); }
-
-std::unique_ptr<Family> make_family(const Plan& plan) {
-  if (plan.family == "overhead") return overhead_family(plan);
-  if (plan.family == "hybrid") return hybrid_family(plan);
-  if (plan.family == "lu") return lu_family(plan);
-  if (plan.family == "layout") return layout_family(plan);
-  if (plan.family == "transfer") return transfer_family(plan);
-  return gemm_family(plan);
-}
 
 }  // namespace tilewright::bench

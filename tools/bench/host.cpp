@@ -7,12 +7,11 @@
 #include <cmath>
 
 #include "bench/calls.hpp"
-#include "bench/host_energy.hpp"
 #include "bench/machine.hpp"
 #include "device/cpu.hpp"
+#include "measure/ceilings.hpp"
 #include "measure/check_sampled.hpp"
 #include "measure/clock.hpp"
-#include "measure/compute_peak.hpp"
 #include "measure/conversion.hpp"
 #include "measure/counters.hpp"
 #include "measure/streaming.hpp"

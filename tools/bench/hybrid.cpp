@@ -8,21 +8,23 @@
 #include <cstring>
 #include <limits>
 
+#include "bench/bounds.hpp"
 #include "bench/calls.hpp"
+#include "bench/contender.hpp"
 #include "bench/family.hpp"
-#include "bench/host_energy.hpp"
-#include "bench/host_memory.hpp"
-#include "bench/hybrid_bound.hpp"
-#include "bench/hybrid_peers.hpp"
+#include "bench/gpu_parts.hpp"
+#include "bench/machine.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
-#include "bench/rounds.hpp"
 #include "core/dispatch.hpp"
+#include "core/quantity.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/plan.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
-#include "tune/calibrate/real_machine.hpp"
+#include "people/refusal.hpp"
+#include "people/table.hpp"
+#include "tune/calibrate/machine.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -98,23 +100,29 @@ double difference(const GemmProblem& problem, const void* x, const void* y) {
 struct Way {
   const char* name;
   Target target;
-  SplitWay split;
+  SplitRule split;
 };
-constexpr Way ways[] = {{"automatic", Target::automatic, SplitWay::model},
-                        {"gpu", Target::gpu, SplitWay::model},
-                        {"model", Target::hybrid, SplitWay::model},
-                        {"guided", Target::hybrid, SplitWay::guided},
-                        {"exhaustive", Target::hybrid, SplitWay::exhaustive}};
+constexpr Way ways[] = {{"automatic", Target::automatic, SplitRule::model},
+                        {"gpu", Target::gpu, SplitRule::model},
+                        {"model", Target::hybrid, SplitRule::model},
+                        {"guided", Target::hybrid, SplitRule::guided},
+                        {"exhaustive", Target::hybrid, SplitRule::exhaustive}};
+
+const people::Table& hybrid_table() {
+  static const people::Table table(
+      "case 26< | memory 8< | who 10< | variant 11< | n_cpu 6 | time 8 | "
+      "predicted 9 | deviation 9 | bound 5");
+  return table;
+}
 
 class HybridFamily : public Family {
  public:
   explicit HybridFamily(const Plan& plan) : plan_(plan), context_(ContextOptions{.notices = false}) {
     if (!plan.cases.empty()) gpus_ = plan.cases.front().options.gpus;
     peers_ = hybrid_peers(gpus_, why_no_gpu_);
-    if (peers_ != nullptr) return;
+    if (peers_) return;
     const auto refuse = [&](const char* flag, const std::string& value) {
-      throw Error(ErrorCode::unsupported, flag,
-                  fmt::format("{} = '{}': no GPU: {}", flag, value, why_no_gpu_));
+      not_supported(flag, "{} = '{}' needs a GPU: {}", flag, value, why_no_gpu_);
     };
     for (const std::string& way : plan.ways)
       if (way != "automatic") refuse("--ways", way);
@@ -123,17 +131,15 @@ class HybridFamily : public Family {
 
   std::vector<std::string> head() override {
     std::vector<std::string> lines;
-    if (peers_ == nullptr) lines.push_back("no GPU: " + why_no_gpu_);
-    lines.push_back(fmt::format("{:<30} {:<9} {:<12} {:<20} {:>8} {:>11} {:>11} {:>9} {:>7}", "case",
-                                "memory", "who", "variant", "n_cpu", "ms", "predicted", "deviation",
-                                "bound"));
+    if (!peers_) lines.push_back("no GPU: " + why_no_gpu_);
+    lines.push_back(hybrid_table().head());
     return lines;
   }
 
   Told measure(const Case& c) override {
     Told told;
     for (const std::string& memory : plan_.memories) {
-      if (memory == "pinned" && peers_ == nullptr) {
+      if (memory == "pinned" && !peers_) {
         told.lines.push_back(fmt::format("{} pinned: no GPU: {}", case_text(c), why_no_gpu_));
         continue;
       }
@@ -154,7 +160,7 @@ class HybridFamily : public Family {
     hold_rounds(
         all,
         [this](Contender& one) {
-          return energy_.watch(one, peers_ != nullptr, [&] {
+          return energy_.watch(one, bool(peers_), [&] {
             const double begin = wall_seconds();
             one.run(0);
             return wall_seconds() - begin;
@@ -182,19 +188,19 @@ class HybridFamily : public Family {
   void add_ours(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
     GemmOptions options = c.options;
     options.threads = c.threads;
-    if (c.options.target != Target::automatic || c.options.split != SplitWay::model)
+    if (c.options.target != Target::automatic || c.options.split != SplitRule::model)
       add_one(c, operands, "tilewright", "asked", Role::ours, options, all, told);
     for (const Way& way : ways) {
       options.target = way.target, options.split = way.split;
       options.cpu_share.reset();
-      if (wants(way) && (peers_ != nullptr || way.target == Target::automatic))
+      if (wants(way) && (peers_ || way.target == Target::automatic))
         add_one(c, operands, "tilewright", way.name, Role::ours, options, all, told);
     }
     if (!plan_.wants("openblas")) return;
     GemmOptions cpu;
     cpu.threads = c.threads, cpu.target = Target::cpu;
     if (is_batch(c)) return add_one(c, operands, "cpu", "CPU only", Role::peer, cpu, all, told);
-    cpu.candidate = "cblas";
+    cpu.candidate = "host_blas";
     add_one(c, operands, "openblas", "CPU only", Role::peer, cpu, all, told);
   }
 
@@ -206,9 +212,9 @@ class HybridFamily : public Family {
   }
 
   void add_peers(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
-    if (peers_ == nullptr) return;
+    if (!peers_) return;
     std::vector<std::string> absent;
-    for (HybridPeer& peer : peers_->peers(c.problem, absent)) {
+    for (auto& peer : peers_.of(c.problem, absent)) {
       if (!plan_.wants(peer.impl)) continue;
       Contender one{.role = Role::peer, .impl = peer.impl, .version = peer.version, .variant = peer.variant};
       one.run = [run = std::move(peer.run), o = operands.operands()](std::int64_t) { run(o); };
@@ -248,7 +254,7 @@ class HybridFamily : public Family {
   json row_of(const Case& c, const std::string& memory, const Contender& one, const HybridBound& bound) const;
 
   HybridBound bound_of_case(const Case& c) {
-    if (peers_ == nullptr) return {};
+    if (!peers_) return {};
     if (machine_ == nullptr) {
       std::optional<std::vector<int>> asked;
       if (!gpus_.empty()) asked = gpus_;
@@ -278,7 +284,7 @@ class HybridFamily : public Family {
   Context context_;
   std::vector<int> gpus_;
   std::string why_no_gpu_;
-  std::unique_ptr<HybridPeers> peers_;
+  HybridPeers peers_;
   std::unique_ptr<CalibrationMachine> machine_;
   std::vector<Group> groups_;
 };
@@ -346,16 +352,14 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
     }
     if (row["predicted_s"].is_number()) {
       const double seconds = row["predicted_s"];
-      predicted = fmt::format("{:.3f}", seconds * 1e3);
+      predicted = seconds_text(seconds);
       if (one.variant == "model")
         group.prediction_errors.push_back(std::abs(seconds / one.seconds.centre - 1));
     }
     const std::string n_cpu = row["metrics"].contains("n_cpu") ? row["metrics"]["n_cpu"].dump() : "";
-    const std::string share =
-        row["bound_share"].is_number() ? fmt::format("{:.2f}", row["bound_share"].get<double>()) : "";
-    told.lines.push_back(fmt::format("{:<30} {:<9} {:<12} {:<20} {:>8} {:>11.3f} {:>11} {:>9} {:>7}",
-                                     case_text(c), memory, one.impl, one.variant, n_cpu,
-                                     one.seconds.centre * 1e3, predicted, deviation, share));
+    const std::string share = row["bound_share"].is_number() ? share_text(row["bound_share"]) : "";
+    told.lines.push_back(hybrid_table().row({case_text(c), memory, one.impl, one.variant, n_cpu,
+                                             seconds_text(one.seconds.centre), predicted, deviation, share}));
     told.rows.push_back(std::move(row));
   }
   const Contender* automatic = named(all, "automatic");
@@ -400,13 +404,15 @@ Told HybridFamily::finish() {
     add_statistics(summary, "bound_share", group.shares, group.shares_cases);
     std::string line = summary_line(summary);
     if (!group.deviations.empty())
-      line += fmt::format("; the model is off the optimum by {}", percent_text(summary["model_deviation"]));
+      line += fmt::format("; deviation of the model from the optimum: {}",
+                          percent_text(summary["model_deviation"]));
     if (!group.prediction_errors.empty())
-      line += fmt::format("; it predicts with an error of {}", percent_text(summary["prediction_error"]));
+      line += fmt::format("; error of its predictions: {}", percent_text(summary["prediction_error"]));
     if (!group.automatic_losses.empty())
       line +=
           fmt::format("; automatic is within 5 % of the best in {} of {} {}", near,
                       group.automatic_losses.size(), group.automatic_losses.size() == 1 ? "case" : "cases");
+    told.lines.push_back("");
     told.lines.push_back(line);
     told.rows.push_back(std::move(summary));
   }

@@ -8,12 +8,15 @@
 #include <algorithm>
 
 #include "bench/family.hpp"
+#include "bench/machine.hpp"
 #include "bench/plans.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
-#include "bench/run.hpp"
+#include "core/quantity.hpp"
 #include "gemm/kept.hpp"
 #include "measure/conversion.hpp"
+#include "people/refusal.hpp"
+#include "people/table.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -29,6 +32,13 @@ Case interleaved_case(const Case& c) {
   to.problem = interleaved_problem(c.problem, block);
   to.layout = to.problem.layout;
   return to;
+}
+
+const people::Table& layout_table() {
+  static const people::Table table(
+      "case 25< | in 8 | out 8 | as it is 8 | interleaved 11 | all three 9 | "
+      "best peer 10< | its time 8 | pays 5");
+  return table;
 }
 
 // Converts one case to interleaved blocks, multiplies, and converts back.
@@ -147,9 +157,9 @@ class LayoutRun {
         best = &one, best_s = seconds;
     }
     if (best == nullptr)
-      throw Error(ErrorCode::internal, "block",
-                  fmt::format("{} by blocks of {}: no kernel multiplies them", problem_text(from_),
-                              to_.problem.block));
+      throw Error(
+          ErrorCode::internal, "block",
+          fmt::format("{} by blocks of {}: no kernel supports them", problem_text(from_), to_.problem.block));
     const auto made = best->plan;
     add_part("converted", [this, multiply = best->run](std::int64_t b) {
       convert_in(b);
@@ -227,24 +237,16 @@ class LayoutRun {
 
   std::string table_line(const LayoutCosts& costs) const {
     const GemmProblem& p = from_.problem;
-    const double scale = 1e9 / double(p.batch_count) / from_.batches_at_once();
-    const int digits = from_.on_device() ? 3 : 1;  // a GPU takes fractions of a nanosecond
-    std::string text = fmt::format("{} {}x{}x{} {} {} b{:g}", to_string(p.dtype), p.m, p.n, p.k,
-                                   to_string(from_.layout), to_string(p.residency), from_.beta);
-    if (!from_.on_device()) text += fmt::format(" t{}", from_.threads);
-    std::string line = fmt::format("{:<40}", text + fmt::format(" block {}", costs.block));
-    for (const auto& [what, width] : {std::pair{"convert_in", 9},
-                                      {"convert_out", 9},
-                                      {"direct", 9},
-                                      {"interleaved", 12},
-                                      {"converted", 10}})
-      line += fmt::format(" {:>{}.{}f}", find(what)->seconds.centre * scale, width, digits);
+    const double problems = double(p.batch_count) * from_.batches_at_once();
+    std::vector<std::string> cells{fmt::format("{} block {}", case_text(from_), costs.block)};
+    for (const char* what : {"convert_in", "convert_out", "direct", "interleaved", "converted"})
+      cells.push_back(seconds_text(find(what)->seconds.centre / problems));
     const Contender* peer = find("direct", false);
+    cells.push_back(peer == nullptr ? "none" : peer->impl);
+    cells.push_back(peer == nullptr ? "" : seconds_text(peer->seconds.centre / problems));
     const auto threshold = conversion_reuse_threshold(costs);
-    return line +
-           fmt::format("  {:<16} {:>9} {:>10}", peer == nullptr ? "none" : peer->impl,
-                       peer == nullptr ? "" : fmt::format("{:.{}f}", peer->seconds.centre * scale, digits),
-                       threshold ? fmt::format("{}", *threshold) : "never");
+    cells.push_back(threshold ? fmt::format("{}", *threshold) : "never");
+    return layout_table().row(cells);
   }
 
   std::string shares_text() const {
@@ -295,7 +297,7 @@ class LayoutRun {
     const auto threshold = conversion_reuse_threshold(costs);
     record["reuse_threshold"] = threshold ? json(*threshold) : json();
     record["metrics"] = {{"what", "costs"}};
-    add_no_energy(record, "these are the costs of the rows before");
+    add_no_energy(record, "the costs of the rows above");
     add_provenance(record);
     record.update(state_.provenance);
     add_missing_keys(record);
@@ -318,9 +320,7 @@ class LayoutFamily : public Family {
   explicit LayoutFamily(const Plan& plan) {
     for (const Case& c : plan.cases) {
       if (c.layout != Layout::strided && c.layout != Layout::pointer)
-        throw Error(
-            ErrorCode::invalid_argument, "--layout",
-            fmt::format("--layout = '{}': conversions start from strided or pointer", to_string(c.layout)));
+        wrong_use("--layout", "--layout = '{}' is not one of strided, pointer", to_string(c.layout));
       prepared_.push_back(with_candidate(c));
       prepared_.push_back(interleaved_case(prepared_.back()));
     }
@@ -329,9 +329,8 @@ class LayoutFamily : public Family {
   }
 
   std::vector<std::string> head() override {
-    return {"nanoseconds per problem",
-            fmt::format("{:<40} {:>9} {:>9} {:>9} {:>12} {:>10}  {:<16} {:>9} {:>10}", "case", "in", "out",
-                        "direct", "interleaved", "converted", "best peer", "its time", "pays from")};
+    return {"times of one problem: converted in and out, multiplied as it is, interleaved, and all three",
+            layout_table().head()};
   }
 
   Told measure(const Case& c) override {
@@ -344,7 +343,7 @@ class LayoutFamily : public Family {
   }
 
   Told finish() override {
-    return {{path_.empty() ? "nothing is kept for explain: there is no folder for wisdom"
+    return {{path_.empty() ? "not kept for explain: there is no folder for wisdom"
                            : "kept for explain in " + path_},
             summary_.objects()};
   }
@@ -352,7 +351,7 @@ class LayoutFamily : public Family {
  private:
   // On a GPU only tilewright's kernels support interleaved blocks.
   static Case with_candidate(Case c) {
-    if (c.on_device()) c.options.candidate = "gemm_small";
+    if (c.on_device()) c.options.candidate = "gpu_small";
     return c;
   }
 

@@ -1,16 +1,19 @@
 // A machine, host or GPU, on which cases are measured, and its stage, which holds the operands of one case,
-// calls implementations on them, and times samples. run.hpp decides who takes part in which order.
+// calls implementations on them, and times samples; and the meter of the CPU packages. run_case() decides who
+// takes part in which order.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/case.hpp"
 #include "bench/contender.hpp"
-#include "bench/result.hpp"
-#include "bench/rounds.hpp"
+#include "bench/machine.hpp"
 #include "core/problem.hpp"
+#include "device/energy_meter.hpp"
 
 namespace tilewright::bench {
 
@@ -113,5 +116,38 @@ std::unique_ptr<Machine> machine_for(const Plan& plan);
 // Returns cublas_strided, cublas_pointer and cublas_grouped for small matrices on a GPU; cublas for large
 // ones.
 std::vector<std::string> gpu_peer_names(const std::string& family);
+
+// Measures one case: tilewright and its peers are checked, then timed in alternation with the loops that
+// bound them. Throws Error(internal) if tilewright's result is wrong, and the errors of planning the case.
+// With plan.check_only nothing is timed.
+CaseResult run_case(Machine& machine, const Case& c);
+
+// Checks all contenders and moves those that are wrong or fail to `absences`. Throws if tilewright is among
+// them.
+void check_all(const Stage& stage, const Case& c, std::vector<Contender>& contenders,
+               std::vector<Absence>& absences);
+
+// Allocates host memory for operands that GPUs use: `kind` is pageable, from malloc, or pinned. Throws
+// Error(unsupported) for pinned memory if there is no GPU.
+std::shared_ptr<void> host_memory(const std::string& kind, std::int64_t bytes);
+
+// Measures joules of contenders on the host by the meter of the CPU packages. If the meter does not answer,
+// gives the reason in place of a number.
+class HostEnergy {
+ public:
+  explicit HostEnergy(const std::string& sysfs = "/sys") : meters_(find_energy_meters(sysfs)) {}
+
+  // Repeats turn(), which returns its number of runs, for as long as the meter needs, and keeps the joules of
+  // one run in the contender, or the reason why there are none.
+  void weigh(Contender& one, const std::function<double()>& turn) const;
+  // Keeps the joules of one run while it is timed, and returns the result of `turn`, its seconds. Keeps
+  // nothing if GPUs work: no meter covers both.
+  double watch(Contender& one, bool with_gpus, const std::function<double()>& turn) const;
+  // Returns why a family that measures no energy has none: there is no meter, or else `otherwise`.
+  std::string why_none(const std::string& otherwise) const;
+
+ private:
+  EnergyMeters meters_;
+};
 
 }  // namespace tilewright::bench

@@ -2,19 +2,28 @@
 // calling it through a plan, calling the API, and LIBXSMM's dispatch and call for the same single problem,
 // all hot and interleaved; and, last, launches on a GPU and lookups in a large wisdom.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 
 #include "bench/calls.hpp"
 #include "bench/family.hpp"
-#include "bench/host_energy.hpp"
-#include "bench/launch_cost.hpp"
+#include "bench/gpu_parts.hpp"
 #include "bench/machine.hpp"
 #include "bench/plans.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
-#include "bench/wisdom_cost.hpp"
+#include "core/build_info.hpp"
+#include "core/quantity.hpp"
+#include "device/cpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "measure/clock.hpp"
 #include "peers/peer.hpp"
+#include "people/table.hpp"
+#include "tilewright/gemm.hpp"
+#include "wisdom/store.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -47,6 +56,108 @@ BatchCall api_call(Context& context, const Case& one, const GemmOptions& options
   });
 }
 
+// The cost of wisdom for a program whose user has a large database: opening a Context, the first lookups,
+// plans made again; wisdom_index_test counts what is read for them.
+struct WisdomCost {
+  std::string what;
+  Estimate seconds;
+  double least_s = 0;  // least of all samples: the cost without disturbance
+};
+
+constexpr int largest_size = 37;
+constexpr int rounds = 5, lookups = 60, repetitions = 1000;
+
+GemmProblem problem_of(std::int64_t m, std::int64_t n, std::int64_t k, Scalar beta = Scalar::zero) {
+  GemmProblem p;
+  p.m = m, p.n = n, p.k = k, p.beta = beta;
+  p.layout = Layout::strided;
+  p.residency = Residency::cold;
+  p.batch_count = 1000;
+  return packed(p);
+}
+
+WisdomRecord record_of(const GemmProblem& problem, int nr) {
+  GemmSmallCpuConfig config;
+  config.nr = nr;
+  WisdomRecord record;
+  record.family = "gemm_small_cpu";
+  record.problem = to_string(problem);
+  record.config = to_json(config);
+  record.device = cpu_info().device;
+  record.source_hash = gemm_small_cpu_source_hash;
+  record.compiler = build_compiler;
+  record.seconds = 1e-6, record.seconds_low = 0.9e-6, record.seconds_high = 1.1e-6;
+  record.samples = 11;
+  return record;
+}
+
+// Adds every shape from 2 up, with and without reading C.
+void fill(const std::string& file, std::int64_t record_count) {
+  WisdomStore store(file, sqlite::Mode::write);
+  store.at_once([&] {
+    std::int64_t made = 0;
+    for (int m = 2; made < record_count; ++m)
+      for (int n = 2; n <= largest_size; ++n)
+        for (int k = 2; k <= largest_size && made < record_count; ++k)
+          for (const Scalar beta : {Scalar::zero, Scalar::one})
+            store.put(record_of(problem_of(m, n, k, beta), 1 + int(made++ % 30)));
+  });
+}
+
+double time_of(const std::function<void()>& work) {
+  const double begin = wall_seconds();
+  work();
+  return wall_seconds() - begin;
+}
+
+// Makes a database of `record_count` records in a temporary folder, as dense as shapes can lie, measures on
+// the calling thread by the wall clock and removes it.
+std::vector<WisdomCost> measure_wisdom(std::int64_t record_count) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("tilewright_bench_{}", getpid());
+  struct Removal {
+    std::filesystem::path folder;
+    ~Removal() { std::filesystem::remove_all(folder); }
+  } const removal{folder};
+  const std::string file = (folder / "wisdom.sqlite").string();
+  fill(file, record_count);
+  std::vector<double> opening, very_first, exact, near, inside, none, again;
+  const ContextOptions options{.cpu = "portable", .wisdom = file, .notices = false};
+  for (int round = 0; round < rounds; ++round) {
+    opening.push_back(time_of([&] { Context context(options); }));
+    const Wisdom wisdom({file}, cpu_info().device);
+    const auto lookup = [&](const GemmProblem& problem, std::vector<double>& seconds) {
+      seconds.push_back(time_of([&] {
+        (void)wisdom.offer({"gemm_small_cpu", to_string(Isa::portable), problem},
+                           [](const auto&) { return true; });
+      }));
+    };
+    lookup(problem_of(9, 9, 9 + round), very_first);
+    for (int i = 0; i < lookups; ++i) {
+      const int spread = (i * 7 + round * 11) % 34;
+      lookup(problem_of(3 + i % 34, 2 + spread, 2 + (spread * 5) % 35), exact);
+      lookup(problem_of(2 + i % 36, largest_size + 1 + spread / 2, 2 + spread), near);
+      GemmProblem pointers = problem_of(2 + i % 36, 2 + spread, 2 + (spread * 5) % 35);
+      pointers.layout = Layout::pointer;
+      pointers.stride_a = pointers.stride_b = pointers.stride_c = 0;
+      lookup(pointers, inside);
+      lookup(problem_of(2000, 3000, 2 + i), none);
+    }
+    Context context(options);
+    const GemmProblem repeated = problem_of(8, 8, 8);
+    (void)plan(context, repeated);
+    again.push_back(time_of([&] {
+                      for (int i = 0; i < repetitions; ++i) (void)plan(context, repeated);
+                    }) /
+                    repetitions);
+  }
+  const auto cost = [](const char* what, const std::vector<double>& seconds) {
+    return WisdomCost{what, estimate(seconds), *std::min_element(seconds.begin(), seconds.end())};
+  };
+  return {cost("context_open", opening),   cost("wisdom_open", very_first),    cost("wisdom_exact", exact),
+          cost("wisdom_near_shape", near), cost("wisdom_near_inside", inside), cost("wisdom_default", none),
+          cost("plan_again", again)};
+}
+
 json row_of(const json& problem, const std::string& impl, const std::string& what, const char* clock,
             const Estimate& seconds) {
   json object = {{"family", "overhead"}, {"problem", problem}, {"impl", impl}};
@@ -54,19 +165,23 @@ json row_of(const json& problem, const std::string& impl, const std::string& wha
   object.update(seconds_keys(seconds));
   object["metrics"] = {{"what", what}, {"clock", clock}};
   add_provenance(object);
-  add_no_energy(object, HostEnergy().why_none("calls of nanoseconds are not weighed"));
+  add_no_energy(object, HostEnergy().why_none("no energy is measured of calls of nanoseconds"));
   add_missing_keys(object);
   return object;
+}
+
+const people::Table& overhead_table() {
+  static const people::Table table(
+      "problem 28< | generate 9 | call of a plan 14 | call of the API 15 | "
+      "LIBXSMM dispatch 16");
+  return table;
 }
 
 class Overhead : public Family {
  public:
   explicit Overhead(const Plan& plan) : plan_(plan), machine_(host_machine(plan)) {}
 
-  std::vector<std::string> head() override {
-    return {fmt::format("{:<28} {:>14} {:>12} {:>12} {:>22}", "problem", "generate (us)", "plan (ns)",
-                        "API (ns)", "LIBXSMM dispatch (ns)")};
-  }
+  std::vector<std::string> head() override { return {overhead_table().head()}; }
 
   Told measure(const Case& c) override {
     const Case one = single_problem(c);
@@ -93,12 +208,12 @@ class Overhead : public Family {
     Told told;
     tell_launches(told);
     constexpr std::int64_t record_count = 100000;
-    told.lines.push_back(fmt::format("\nwisdom of {} records (us)", record_count));
+    told.lines.push_back(fmt::format("\nwisdom of {} records", record_count));
     for (const WisdomCost& cost : measure_wisdom(record_count)) {
       told.rows.push_back(row_of(nullptr, "tilewright", cost.what, "wall", cost.seconds));
       told.rows.back()["metrics"]["records"] = record_count;
       told.rows.back()["target"] = "cpu", told.rows.back()["threads"] = 1;
-      told.lines.push_back(fmt::format("{:<28} {:>14.3f}", cost.what, cost.seconds.centre * 1e6));
+      told.lines.push_back(overhead_table().row({cost.what, seconds_text(cost.seconds.centre)}));
     }
     for (json& object : summary_.objects()) told.rows.push_back(std::move(object));
     return told;
@@ -120,15 +235,14 @@ class Overhead : public Family {
     std::string generated = "none";
     if (!generations.empty()) {
       const Estimate generation = estimate(generations);
-      generated = fmt::format("{:.1f}", generation.centre * 1e6);
+      generated = seconds_text(generation.centre);
       add("tilewright", "generate", generation);
     }
     for (const Contender& call : calls) add(call.impl, call.what, call.seconds);
-    told.lines.push_back(
-        fmt::format("{:<28} {:>14} {:>12.1f} {:>12.1f} {:>22}",
-                    fmt::format("{} {}x{}x{} b{:g}", to_string(p.dtype), p.m, p.n, p.k, one.beta), generated,
-                    calls[0].seconds.centre * 1e9, calls[1].seconds.centre * 1e9,
-                    calls.size() > 2 ? fmt::format("{:.1f}", calls[2].seconds.centre * 1e9) : "none"));
+    told.lines.push_back(overhead_table().row(
+        {fmt::format("{} {}x{}x{} b{:g}", to_string(p.dtype), p.m, p.n, p.k, one.beta), generated,
+         seconds_text(calls[0].seconds.centre), seconds_text(calls[1].seconds.centre),
+         calls.size() > 2 ? seconds_text(calls[2].seconds.centre) : "none"}));
     return told;
   }
 
@@ -138,12 +252,12 @@ class Overhead : public Family {
       told.lines.push_back("\nno launches on a GPU: " + costs.why_none);
       return;
     }
-    told.lines.push_back(fmt::format("\nlaunches on {} (ns of the host)", costs.device));
+    told.lines.push_back(fmt::format("\nlaunches on {}, time of the host", costs.device));
     for (const GpuLaunchCost& cost : costs.costs) {
       told.rows.push_back(row_of(cost.problem, cost.impl, cost.what, "wall", cost.seconds));
       told.rows.back()["device"] = costs.device;
       told.rows.back()["target"] = "gpu", told.rows.back()["location"] = "device";
-      told.lines.push_back(fmt::format("{:<28} {:>14.1f}", cost.what, cost.seconds.centre * 1e9));
+      told.lines.push_back(overhead_table().row({cost.what, seconds_text(cost.seconds.centre)}));
     }
     if (!costs.why_no_blas.empty())
       told.lines.push_back("no call of cuBLAS to compare with: " + costs.why_no_blas);

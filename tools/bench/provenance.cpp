@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
@@ -11,56 +12,12 @@
 namespace tilewright {
 namespace {
 
-constexpr const char* measurement_keys[] = {"family",
-                                            "problem",
-                                            "dtype",
-                                            "op",
-                                            "m",
-                                            "n",
-                                            "k",
-                                            "lda",
-                                            "ldb",
-                                            "ldc",
-                                            "layout",
-                                            "batch_count",
-                                            "alpha",
-                                            "beta",
-                                            "residency",
-                                            "location",
-                                            "memory",
-                                            "pointer_order",
-                                            "numa",
-                                            "threads",
-                                            "target",
-                                            "data",
-                                            "impl",
-                                            "impl_version",
-                                            "config",
-                                            "wisdom_match",
-                                            "seconds",
-                                            "seconds_low",
-                                            "seconds_high",
-                                            "samples",
-                                            "gflops",
-                                            "bound_gflops",
-                                            "bound_share",
-                                            "bound_kind",
-                                            "ceiling",
-                                            "energy_j",
-                                            "watts",
-                                            "gflops_per_watt",
-                                            "error",
-                                            "error_bound",
-                                            "read_s",
-                                            "kernel_s",
-                                            "write_s",
-                                            "total_s",
-                                            "metrics",
-                                            "device",
-                                            "device_uuid",
-                                            "driver",
-                                            "commit",
-                                            "time"};
+constexpr const char* measurement_keys =
+    "family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency location "
+    "memory pointer_order numa threads target data impl impl_version config wisdom_match seconds "
+    "seconds_low seconds_high samples gflops bound_gflops bound_share bound_kind ceiling "
+    "energy_j watts gflops_per_watt error error_bound read_s kernel_s write_s total_s metrics "
+    "device device_uuid driver commit time";
 
 std::string for_shell(const std::string& word) {
   const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+%@";
@@ -81,7 +38,8 @@ void add_provenance(nlohmann::json& object) {
 }
 
 void add_missing_keys(nlohmann::json& object) {
-  for (const char* key : measurement_keys)
+  std::istringstream keys(measurement_keys);
+  for (std::string key; keys >> key;)
     if (!object.contains(key)) object[key] = nullptr;
   if (object["metrics"].is_null()) object["metrics"] = nlohmann::json::object();
 }

@@ -1,5 +1,4 @@
-// Where and when a measurement was made: the keys that every measured JSON object carries, filled from the
-// machine and from the build's data.
+// The machine and the time of a measurement: the keys that every measured JSON object carries.
 #pragma once
 
 #include <string>

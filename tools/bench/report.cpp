@@ -9,6 +9,8 @@
 
 #include "bench/plans.hpp"
 #include "bench/provenance.hpp"
+#include "core/quantity.hpp"
+#include "people/table.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -79,6 +81,13 @@ json impl_object(const CaseResult& result, const Contender& impl) {
   return object;
 }
 
+const people::Table& comparison_table() {
+  static const people::Table table(
+      "case 26< | time 8 | GFLOP/s 8 | of the bound 13 | default 7 | best peer 16< | "
+      "its time 9 | ratio 6");
+  return table;
+}
+
 }  // namespace
 
 json seconds_keys(const Estimate& seconds) {
@@ -141,17 +150,16 @@ std::string summary_line(const json& s) {
   const auto word = [&](const char* key) {
     return s[key].is_string() ? " " + s[key].get<std::string>() : "";
   };
-  std::string line = fmt::format("\n{}{}{}{} memory", s["dtype"].get<std::string>(), word("layout"),
-                                 word("op"), word("memory"));
-  if (s["threads"].is_number())
-    line += fmt::format(", {} thread{}", s["threads"].get<int>(), s["threads"] == 1 ? "" : "s");
+  std::string line = fmt::format("{}{}{}{} memory", s["dtype"].get<std::string>(), word("layout"), word("op"),
+                                 word("memory"));
+  if (s["threads"].is_number()) line += ", " + counted(s["threads"].get<int>(), "thread");
   const auto add = [&](const std::string& prefix, const char* what) {
     const json &mean = s[prefix + "_geomean"], &least = s[prefix + "_min"];
     if (mean.is_number())
-      line += fmt::format("; {} {:.3f} (least {:.3f})", what, mean.get<double>(), least.get<double>());
+      line += fmt::format("; {} {:.2f} (least {:.2f})", what, mean.get<double>(), least.get<double>());
   };
-  add("ratio", "ratio to best peer");
-  add("bound_share", "share of bound");
+  add("ratio", "best peer / tilewright");
+  add("bound_share", "share of the bound");
   return line;
 }
 
@@ -164,39 +172,46 @@ json measured_row(const Case& c, const std::string& impl, const Estimate& second
   return object;
 }
 
-std::string table_head() {
-  return fmt::format("{:<40} {:>11} {:>9} {:>7} {:>8}  {:<30} {:>6}", "case", "time/problem", "GFLOP/s",
-                     "share", "bound", "best peer", "ratio");
+std::string ratio_text(double ratio) {
+  if (!(ratio > 0)) return "";
+  return fmt::format("{:.{}f}x", ratio, ratio < 10 ? 2 : ratio < 100 ? 1 : 0);
 }
+
+std::string share_text(double share) { return share > 0 ? fmt::format("{:.0f} %", 100 * share) : ""; }
+
+std::string table_head() { return comparison_table().head(); }
 
 std::string table_line(const CaseResult& result) {
   const double problems = double(result.bench_case.problem.batch_count) * result.bench_case.batches_at_once();
   const Contender& ours = result.ours();
-  const auto rival = [&](Role role) -> std::string {
+  std::vector<std::string> cells = {
+      case_text(result.bench_case), seconds_text(ours.seconds.centre / problems),
+      digits_text(result.work_flops / ours.seconds.centre * 1e-9),
+      share_text(result.bound_share()) + " " + result.bound_kind, ratio_text(result.default_ratio())};
+  const auto add_rival = [&](Role role) {
     const Contender* peer = result.best(role);
-    if (!peer) return fmt::format("{:<30} {:>6}", "none", "");
-    const std::string name =
-        peer->variant.empty() ? peer->impl : fmt::format("{} {}", peer->impl, peer->variant);
-    std::string text = fmt::format("{:<30} {:>6.3f}", name, result.ratio(role));
-    if (const auto paired = result.paired_ratio(role))
-      text += fmt::format(" [{:.3f}, {:.3f}]", paired->low, paired->high);
-    return text;
+    cells.push_back(peer == nullptr ? "none" : peer->impl);
+    cells.push_back(peer == nullptr ? "" : seconds_text(peer->seconds.centre / problems));
+    cells.push_back(ratio_text(result.ratio(role)));
   };
-  std::string line =
-      fmt::format("{:<40} {:>9.1f} ns {:>9.2f} {:>6.1f}% {:>8}  {}", case_text(result.bench_case),
-                  ours.seconds.centre / problems * 1e9, result.work_flops / ours.seconds.centre * 1e-9,
-                  100 * result.bound_share(), result.bound_kind, rival(Role::peer));
-  if (result.best(Role::strided_peer)) line += "  strided: " + rival(Role::strided_peer);
-  if (result.interleaved_bound_s > 0)
-    line += fmt::format("  ({:.1f}% of the interleaved bound)",
-                        100 * result.interleaved_bound_s / ours.seconds.centre);
-  if (const double ratio = result.default_ratio(); ratio > 0) {
-    const Contender* standard = result.without_wisdom();
-    const double standard_s = (standard ? *standard : ours).seconds.centre;
-    line +=
-        fmt::format("  default {:.1f} ns, regret {:.1f} %", standard_s / problems * 1e9, 100 * (ratio - 1));
+  add_rival(Role::peer);
+  std::string line = comparison_table().row(cells);
+  if (result.best(Role::strided_peer) != nullptr) {
+    cells = {"  beside strided batches", "", "", "", ""};
+    add_rival(Role::strided_peer);
+    line += '\n' + comparison_table().row(cells);
   }
+  if (result.interleaved_bound_s > 0)
+    line += fmt::format("\n  {} of the bound of interleaved batches",
+                        share_text(result.interleaved_bound_s / ours.seconds.centre));
   return line;
+}
+
+std::vector<std::string> table_notes(bool has_default) {
+  std::vector<std::string> notes = {
+      "time: of one problem; ratio: the best peer's time over it, so above 1 tilewright is faster"};
+  if (has_default) notes.push_back("default: the time without wisdom over the time with it");
+  return notes;
 }
 
 std::vector<json> json_of(const CaseResult& result) {
@@ -262,27 +277,39 @@ std::vector<json> Summary::objects() const {
 }
 
 std::vector<std::string> Summary::lines() const {
-  std::vector<std::string> lines;
+  static const people::Table table(
+      "geometric means 36< | cases 5 | ratio 7 | least 7 | of the bound 12 | "
+      "least 7 | default 7");
+  if (groups_.empty()) return {};
+  const auto mean = [](const Values& all) { return all.values.empty() ? 0 : geometric_mean(all.values); };
+  const auto least = [](const Values& all) {
+    return all.values.empty() ? 0 : *std::min_element(all.values.begin(), all.values.end());
+  };
+  std::vector<std::string> lines{table.head()};
   for (const Group& group : groups_) {
     const json& k = group.key;
-    std::string line =
-        fmt::format("{} {} {} beta={:g} {} threads={}:", k["dtype"].get<std::string>(),
-                    k["layout"].get<std::string>(), k["op"].get<std::string>(), k["beta"].get<double>(),
-                    k["residency"].get<std::string>(), k["threads"].dump());
-    const auto add = [&](const std::string& what, const Values& all) {
-      const std::vector<double>& values = all.values;
-      if (values.empty()) return;
-      line += fmt::format(" {} {:.3f} (least {:.3f})", what, geometric_mean(values),
-                          *std::min_element(values.begin(), values.end()));
+    std::string name = fmt::format("{} {} {} {} b{:g}", k["dtype"].get<std::string>(),
+                                   k["op"].get<std::string>(), k["layout"].get<std::string>(),
+                                   k["residency"].get<std::string>(), k["beta"].get<double>());
+    if (k["threads"].is_number() && k["threads"] != 1) name += fmt::format(" t{}", k["threads"].get<int>());
+    const auto add = [&](const std::string& what, const Values& ratios, const Values& shares,
+                         const Values& defaults) {
+      lines.push_back(
+          table.row({what, std::to_string(std::max(ratios.values.size(), shares.values.size())),
+                     ratio_text(mean(ratios)), ratio_text(least(ratios)), share_text(mean(shares)),
+                     share_text(least(shares)), ratio_text(mean(defaults))}));
     };
-    add("ratio to best peer", group.ratios);
-    add(" to best strided peer", group.strided_ratios);
-    add(" share of bound", group.shares);
-    add(" default over ours", group.default_ratios);
-    add(" of interleaved bound", group.interleaved_shares);
-    lines.push_back(line);
+    add(name, group.ratios, group.shares, group.default_ratios);
+    if (!group.strided_ratios.values.empty()) add("  beside strided batches", group.strided_ratios, {}, {});
+    if (!group.interleaved_shares.values.empty())
+      add("  of the interleaved bound", {}, group.interleaved_shares, {});
   }
   return lines;
+}
+
+bool Summary::has_defaults() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const Group& group) { return !group.default_ratios.values.empty(); });
 }
 
 }  // namespace tilewright::bench

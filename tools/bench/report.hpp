@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/result.hpp"
+#include "bench/contender.hpp"
 #include "core/json.hpp"
 
 namespace tilewright::bench {
@@ -37,8 +37,14 @@ void add_shared_keys(nlohmann::json& row);
 std::string summary_line(const nlohmann::json& summary);
 std::string percent_text(const nlohmann::json& mean_and_worst);
 
+// The table that compares tilewright with its peers, and what its columns mean; the notes stand below it.
 std::string table_head();
 std::string table_line(const CaseResult& result);
+std::vector<std::string> table_notes(bool has_default);
+
+// Returns "1.23x" and "93 %"; "" if there is no value.
+std::string ratio_text(double ratio);
+std::string share_text(double share);
 
 // Returns one object per implementation, tilewright first.
 std::vector<nlohmann::json> json_of(const CaseResult& result);
@@ -55,8 +61,9 @@ class Summary {
   // the share of the bound; 0 if there is none.
   void add(const Case& c, double ratio, double share);
   std::vector<nlohmann::json> objects() const;
-  // Returns the same as lines for people.
+  // Returns the same as a table for people, its head first.
   std::vector<std::string> lines() const;
+  bool has_defaults() const;  // wisdom was in use
 
  private:
   // Values of one kind with their cases.

@@ -1,7 +1,5 @@
 // The family transfer. On the CPU allocation, first touch and release are timed together here; on a GPU
 // gpu/transfer.cpp measures the stages.
-#include "bench/transfer.hpp"
-
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -10,10 +8,13 @@
 #include <cstring>
 
 #include "bench/family.hpp"
-#include "bench/host_energy.hpp"
+#include "bench/gpu_parts.hpp"
+#include "bench/machine.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
+#include "core/quantity.hpp"
 #include "measure/clock.hpp"
+#include "people/table.hpp"
 #include "tilewright/allocate.hpp"
 
 namespace tilewright::bench {
@@ -92,6 +93,20 @@ json metrics_of(const TransferWay& way) {
   return metrics;
 }
 
+const people::Table& host_transfer_table() {
+  static const people::Table table(
+      "problem 20< | batch 9 | block per matrix 16 | one block 10 | tilewright 10 | "
+      "ratio 7");
+  return table;
+}
+
+const people::Table& gpu_transfer_table() {
+  static const people::Table table(
+      "problem, memory and way 31< | batch 8 | alloc. 6 | A in 6 | B in 6 | C in 6 | "
+      "C out 6 | release 7 | all 7 | ratio 6");
+  return table;
+}
+
 class Transfer : public Family {
  public:
   explicit Transfer(const Plan& plan) : plan_(plan) {
@@ -99,12 +114,8 @@ class Transfer : public Family {
   }
 
   std::vector<std::string> head() override {
-    if (!plan_.on_device())
-      return {fmt::format("{:<20} {:>9} {:>26} {:>15} {:>17} {:>7}", "problem", "batch",
-                          "one block per matrix (ms)", "one block (ms)", "tilewright (ms)", "ratio")};
-    return {fmt::format("{:<20} {:>9} {:<9} {:<21} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>7}",
-                        "problem (ms)", "batch", "memory", "way", "allocate", "A in", "B in", "C in", "C out",
-                        "release", "all", "ratio")};
+    if (!plan_.on_device()) return {host_transfer_table().head()};
+    return {"times of the whole batch, in milliseconds", gpu_transfer_table().head()};
   }
 
   Told measure(const Case& asked) override {
@@ -125,15 +136,15 @@ class Transfer : public Family {
  private:
   json row_of(const Case& c, const TransferWay& way) const {
     json row = measured_row(c, way.impl, way.seconds);
-    add_no_energy(row, energy_.why_none("allocations and copies are not weighed"));
+    add_no_energy(row, energy_.why_none("no energy is measured of allocations and copies"));
     return row;
   }
 
   Told on_host(const Case& c, const TransferBatch& batch) {
     const std::vector<TransferWay> ways = measure_host_transfer(plan_, batch).ways;
     const auto s = [&](std::size_t i) { return ways[i].seconds.centre; };
-    Told told{{fmt::format("{:<20} {:>9} {:>26.3f} {:>15.3f} {:>17.3f} {:>7.2f}", sizes_text(c), batch.count,
-                           s(0) * 1e3, s(1) * 1e3, s(2) * 1e3, s(0) / s(2))},
+    Told told{{host_transfer_table().row({sizes_text(c), std::to_string(batch.count), seconds_text(s(0)),
+                                          seconds_text(s(1)), seconds_text(s(2)), ratio_text(s(0) / s(2))})},
               {}};
     for (const TransferWay& way : ways) told.rows.push_back(row_of(c, way));
     summary_.add(c, std::min(s(0), s(1)) / s(2), 0);
@@ -145,7 +156,7 @@ class Transfer : public Family {
     c.problem.batch_count = result.batch.count;
     Told told;
     if (result.batch.count < batch.count)
-      told.lines.push_back(fmt::format("{}: {} of {} problems, so that the case lasts some seconds",
+      told.lines.push_back(fmt::format("{}: {} of {} problems are measured, so that the case takes seconds",
                                        sizes_text(c), result.batch.count, batch.count));
     const auto whole_s = [&](const TransferWay& way) {
       for (const TransferWay& other : result.ways)
@@ -154,11 +165,15 @@ class Transfer : public Family {
     };
     for (const TransferWay& way : result.ways) {
       const double ratio = way.seconds.centre / whole_s(way);
-      std::string line = fmt::format("{:<20} {:>9} {:<9} {:<21}", sizes_text(c), c.problem.batch_count,
-                                     way.memory, way.impl);
-      for (const TransferStage& stage : way.stages)
-        line += fmt::format(" {:>11.3f}", stage.seconds.centre * 1e3);
-      told.lines.push_back(line + fmt::format(" {:>9.3f} {:>7.2f}", way.seconds.centre * 1e3, ratio));
+      std::vector<std::string> cells{fmt::format("{}, {} {}", sizes_text(c), way.memory, way.impl),
+                                     std::to_string(c.problem.batch_count)};
+      const auto add = [&](const Estimate& time) {
+        cells.push_back(fmt::format("{:.{}f}", time.centre * 1e3, time.centre < 0.1 ? 3 : 0));
+      };
+      for (const TransferStage& stage : way.stages) add(stage.seconds);
+      add(way.seconds);
+      cells.push_back(ratio_text(ratio));
+      told.lines.push_back(gpu_transfer_table().row(cells));
       json row = row_of(c, way);
       row["memory"] = way.memory;
       row["metrics"] = metrics_of(way);

@@ -1,19 +1,17 @@
 // Builds without GPU sources use this file: every entry point to them fails with the reason.
 #include <fmt/format.h>
 
-#include "bench/hybrid_peers.hpp"
-#include "bench/launch_cost.hpp"
-#include "bench/lu/peers.hpp"
+#include "bench/gpu_parts.hpp"
 #include "bench/machine.hpp"
-#include "bench/transfer.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright::bench {
-
 namespace {
 
+constexpr const char* no_runtime = "this build has no GPU runtime";
+
 [[noreturn]] void refuse(const Plan& plan) {
-  throw Error(ErrorCode::unsupported, "FAMILY",
-              fmt::format("FAMILY = '{}' is refused on a GPU: this build has no GPU runtime", plan.family));
+  not_supported("FAMILY", "FAMILY = '{}' needs a GPU: {}", plan.family, no_runtime);
 }
 
 }  // namespace
@@ -22,20 +20,14 @@ std::unique_ptr<Machine> gpu_machine(const Plan& plan) { refuse(plan); }
 void check_gpu_transfer(const Plan& plan) { refuse(plan); }
 TransferResult measure_gpu_transfer(const Plan& plan, const TransferBatch&) { refuse(plan); }
 
-std::unique_ptr<HybridPeers> hybrid_peers(const std::vector<int>&, std::string& why_none) {
-  why_none = "this build has no GPU runtime";
-  return nullptr;
+HybridPeers hybrid_peers(const std::vector<int>&, std::string& why_none) {
+  why_none = no_runtime;
+  return {};
 }
-
-std::unique_ptr<LuPeers> lu_peers(const std::vector<int>&, std::string& why_none) {
-  why_none = "this build has no GPU runtime";
-  return nullptr;
+LuPeers lu_peers(const std::vector<int>&, std::string& why_none) {
+  why_none = no_runtime;
+  return {};
 }
-
-GpuLaunchCosts measure_gpu_launches(int) {
-  GpuLaunchCosts none;
-  none.why_none = "this build has no GPU runtime";
-  return none;
-}
+GpuLaunchCosts measure_gpu_launches(int) { return {"", no_runtime, "", {}}; }
 
 }  // namespace tilewright::bench

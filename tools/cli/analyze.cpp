@@ -7,14 +7,16 @@
 #include <fstream>
 #include <memory>
 
-#include "analyze/launch_counters.hpp"
+#include "analyze/counters.hpp"
 #include "bench/provenance.hpp"
 #include "core/input/failure.hpp"
 #include "core/new_file.hpp"
-#include "output/files_apart.hpp"
+#include "core/quantity.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
-#include "report/analyze_report.hpp"
+#include "people/refusal.hpp"
+#include "people/table.hpp"
+#include "report/analyze_figures.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -40,13 +42,9 @@ std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
   for (std::size_t i = 0; i < flags.sweeps.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (is_same_file(flags.sweeps[i], flags.sweeps[j]))
-        throw Error(
-            ErrorCode::invalid_argument, "SWEEP",
-            fmt::format("SWEEP = '{}' is given twice, and its rows would count twice", flags.sweeps[i]));
+        refuse_value("SWEEP", flags.sweeps[i], "is given twice");
   std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps), {flags.across_sources});
-  if (cases.empty())
-    throw Error(ErrorCode::invalid_argument, "sweep",
-                fmt::format("sweep = '{}' holds no measured config", flags.sweeps.front()));
+  if (cases.empty()) wrong_use("sweep", "SWEEP = '{}' contains no measured config", flags.sweeps.front());
   return cases;
 }
 
@@ -60,29 +58,26 @@ std::vector<SweepCase> chosen_cases(const AnalyzeFlags& flags, const std::vector
       chosen.push_back(one);
   }
   if (chosen.empty() && !flags.problem.empty())
-    throw Error(ErrorCode::invalid_argument, "--problem",
-                fmt::format("--problem = '{}' is not in the sweep, which has {}", flags.problem, known));
+    wrong_use("--problem", "--problem = '{}' is not in the sweep, which has {}", flags.problem, known);
   return chosen.empty() ? all : chosen;
 }
 
 void add_counters(const AnalyzeFlags& flags, std::vector<SweepCase>& cases) {
   if (flags.counters.empty() != flags.order.empty())
-    throw Error(
-        ErrorCode::invalid_argument, flags.counters.empty() ? "--order" : "--counters",
-        "--counters and --order are given together: the profiler's CSV and the order of the launches");
+    wrong_use(flags.counters.empty() ? "--order" : "--counters",
+              "--counters (the profiler's CSV) and --order (of the launches) must be given together");
   if (flags.counters.empty()) return;
   const auto profile = read_profile(flags.counters);
   const auto order = read_launch_order(flags.order);
   if (join_counters(cases, profile, order) == 0)
-    throw Error(ErrorCode::invalid_argument, "--order",
-                fmt::format("--order = '{}': none of its configs is in the sweep", flags.order));
+    wrong_use("--order", "--order = '{}': none of its configs is in the sweep", flags.order);
 }
 
 // Prints the counters of each launch of a profile without a sweep.
 void run_counters(const AnalyzeFlags& flags) {
   if (flags.counters.empty() || flags.order.empty() || flags.json.empty())
-    throw Error(
-        ErrorCode::invalid_argument, "SWEEP",
+    wrong_use(
+        "SWEEP",
         "SWEEP is missing: name recorded sweeps, or --counters, --order and --json for single launches");
   const auto head = read_order_head(flags.order);
   const auto rows = launch_counters(read_profile(flags.counters), read_launch_order(flags.order));
@@ -95,14 +90,26 @@ void run_counters(const AnalyzeFlags& flags) {
 void print_summary(std::FILE* to, const CaseAnalysis& a) {
   std::size_t left_out = 0;
   for (const auto& [reason, count] : a.sweep.excluded) left_out += count;
-  fmt::print(to, "{}: {} configs, {} with energy; {} left out or without energy\n", a.sweep.problem,
-             a.sweep.points.size(), a.points.size(), left_out);
-  for (const auto& [reason, count] : a.sweep.excluded) fmt::print(to, "  {} configs {}\n", count, reason);
-  for (const auto& [note, count] : a.sweep.notes) fmt::print(to, "  {} rows: {}\n", count, note);
+  const auto line = [&](const std::string& text) { fmt::print(to, "{}\n", people::wrapped(text, 4)); };
+  line(fmt::format("{}: {}, {} with energy; {} left out or without energy", a.sweep.problem,
+                   counted(std::ssize(a.sweep.points), "config"), a.points.size(), left_out));
+  const SpeedSummary& speed = a.speed;
+  line(fmt::format("  best {} GFLOP/s{}", digits_text(a.sweep.points[speed.best].gflops),
+                   speed.standard
+                       ? fmt::format(", default {}: regret {:.1f} %",
+                                     digits_text(a.sweep.points[*speed.standard].gflops), 100 * speed.regret)
+                       : ""));
+  if (!speed.axes.empty())
+    line(fmt::format("  most depends on {}: {} instead of {} costs {:.1f} %", speed.axes[0].axis,
+                     speed.axes[0].worst_value, speed.axes[0].best_value, 100 * speed.axes[0].loss));
+  for (const auto& [reason, count] : a.sweep.excluded)
+    line(fmt::format("  {} {}", counted(std::int64_t(count), "config"), reason));
+  for (const auto& [note, count] : a.sweep.notes)
+    line(fmt::format("  {}: {}", counted(std::int64_t(count), "row"), note));
   for (const SweepJoin& join : a.sweep.joins)
     if (join.time_factor != 1 || join.energy_factor != 1)
-      fmt::print(to, "  card {} joined by the sentinel: time x {:.4f}, energy x {:.4f}\n", join.uuid,
-                 join.time_factor, join.energy_factor);
+      line(fmt::format("  card {} joined by the sentinel: time x {:.4f}, energy x {:.4f}", join.uuid,
+                       join.time_factor, join.energy_factor));
   if (!a.quadrants) return;
   for (const auto& [name, i] :
        {std::pair("fastest", a.quadrants->fastest), std::pair("most efficient", a.quadrants->frugal)})
@@ -116,8 +123,7 @@ void run_analyze(const AnalyzeFlags& flags) {
     return;
   }
   if (flags.html.empty() && flags.json.empty())
-    throw Error(ErrorCode::invalid_argument, "--html",
-                "neither --html nor --json says where the analysis goes");
+    wrong_use("--html", "--html or --json is required: the output of the analysis");
   // Reports before the work that the file cannot be written.
   if (!flags.html.empty()) OutputFile({"--html", flags.html});
   std::vector<SweepCase> all = all_cases(flags);
@@ -142,17 +148,17 @@ void run_analyze(const AnalyzeFlags& flags) {
 
 void add_analyze(CLI::App& app) {
   auto flags = std::make_shared<AnalyzeFlags>();
-  CLI::App* verb = app.add_subcommand("analyze", "time, energy and their causes in a recorded sweep");
+  CLI::App* verb = app.add_subcommand("analyze", "Analyze time, energy and their causes in a recorded sweep");
   verb->add_option("SWEEP", flags->sweeps,
-                   "files of recorded sweeps; cards are joined through their sentinel. None: --counters of "
+                   "files of recorded sweeps; cards are joined by their sentinel. Without any, --counters of "
                    "single launches become rows of --json");
-  verb->add_option("--html", flags->html, "the report: one page with drawings (needs gnuplot)");
-  verb->add_option("--json", flags->json, "the same as JSON, one object a line; - is stdout");
-  verb->add_option("--problem", flags->problem, "only this one of the sweep's problems");
+  verb->add_option("--html", flags->html, "report file: one page with figures (needs gnuplot)");
+  verb->add_option("--json", flags->json, "the same as JSON, one object per line; - is stdout");
+  verb->add_option("--problem", flags->problem, "analyze only this problem of the sweep");
   verb->add_flag("--across-sources", flags->across_sources,
-                 "joins what kernels of different sources took, too, and notes which rows are of which");
-  verb->add_option("--counters", flags->counters, "counters of Nsight Compute: ncu --csv --page raw");
-  verb->add_option("--order", flags->order, "the order in which their kernels were launched");
+                 "join rows of different kernel sources too, and note the source of each row");
+  verb->add_option("--counters", flags->counters, "counters of Nsight Compute (ncu --csv --page raw)");
+  verb->add_option("--order", flags->order, "order in which their kernels were launched");
   verb->footer(
       "Example: tilewright analyze sweep.jsonl --html report.html --json report.jsonl\n"
       "Example: tilewright analyze --counters ncu.csv --order order.jsonl --json counters.jsonl");

@@ -12,61 +12,52 @@
 #include "core/input/checked.hpp"
 #include "core/problem.hpp"
 #include "core/product/faults.hpp"
+#include "device/team.hpp"
 #include "kernel/layout/layout.hpp"
 #include "lists.hpp"
 #include "peers/peer.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright::cli {
 namespace {
 
 [[noreturn]] void not_built(const std::string& flag, const std::string& value, const std::string& reason) {
-  throw Error(ErrorCode::unsupported, flag,
-              fmt::format("{} = '{}' is not built yet: {}", flag, value, reason));
-}
-
-[[noreturn]] void refuse(const std::string& flag, const std::string& value, const std::string& reason) {
-  throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, value, reason));
+  not_supported(flag, "{} = '{}' is not supported: {}", flag, value, reason);
 }
 
 // True if a transfer's host memory matters: copies read it directly if it is pinned.
-bool moves_to_gpu(const BenchFlags& flags) {
-  return flags.is_shared() || (flags.family == "transfer" && flags.on_gpu());
+bool moves_to_gpu(const FamilyFlags& flags) {
+  return flags.is.is_shared || (flags.family == "transfer" && flags.on_gpu());
 }
 
-void refuse_location(const BenchFlags& flags) {
+void refuse_location(const FamilyFlags& flags) {
   const Location own = flags.on_gpu() ? Location::device : Location::host;
   for (const std::string& location : split(flags.location, ',')) {
     if (location.empty() || enum_from_string<Location>(location, "--location") == own) continue;
-    not_built(
-        "--location", flags.location,
-        flags.has_both_locations()
-            ? fmt::format("{} is measured in one location in a run", flags.family)
-            : fmt::format("{} is measured on operands in {} memory only", flags.family, to_string(own)));
+    not_built("--location", flags.location,
+              flags.is.both_locations ? fmt::format("{} is measured in one location per run", flags.family)
+                                      : fmt::format("{} is measured on operands in {} memory only",
+                                                    flags.family, to_string(own)));
   }
 }
 
-std::vector<std::string> memories_of(const BenchFlags& flags) {
+std::vector<std::string> memories_of(const FamilyFlags& flags) {
   const std::string text = !flags.memory.empty() ? flags.memory
                            : moves_to_gpu(flags) ? "pageable,pinned"
                                                  : "pageable";
   const std::vector<std::string> memories = split(text, ',');
   for (const std::string& memory : memories) {
     if (memory == "pinned" && !moves_to_gpu(flags))
-      not_built("--memory", memory, "pinned memory matters to GPU transfers only");
+      not_built("--memory", memory, "only transfers to GPUs use pinned memory");
     if (memory != "pageable" && memory != "pinned")
-      refuse("--memory", memory, "is not one of pinned, pageable");
+      refuse_value("--memory", memory, "is not one of pinned, pageable");
   }
   return memories;
 }
 
-void refuse_what_is_not_built(const BenchFlags& flags) {
-  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",   "layout",
-                                          "overhead",       "transfer",   "hybrid", "lu"};
-  if (std::find(known.begin(), known.end(), flags.family) == known.end())
-    refuse("FAMILY", flags.family,
-           "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
+void refuse_what_is_not_built(const FamilyFlags& flags) {
   refuse_location(flags);
-  if (flags.target.empty() || flags.family == "lu") return;
+  if (flags.target.empty() || flags.is.target_is_way) return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
   if (flags.family == "hybrid") return;
   if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
@@ -77,7 +68,8 @@ void refuse_what_is_not_built(const BenchFlags& flags) {
 std::vector<int> thread_counts(const std::string& text) {
   std::vector<int> threads;
   for (const std::int64_t count : parse_counts("--threads", text, 1)) {
-    if (count > 4096) refuse("--threads", text, "more than 4096 threads");
+    if (count > most_threads)
+      refuse_value("--threads", text, fmt::format("must be at most {}", most_threads));
     threads.push_back(static_cast<int>(count));
   }
   return threads;
@@ -88,11 +80,11 @@ std::vector<std::string> placements(const std::string& text) {
   std::vector<std::string> values = split(text, ',');
   for (const std::string& value : values)
     if (value != "first_touch" && value != "interleave" && value != "per_node")
-      refuse("--numa", value, "is not one of first_touch, interleave, per_node");
+      refuse_value("--numa", value, "is not one of first_touch, interleave, per_node");
   return values;
 }
 
-std::int64_t operand_bytes(const BenchFlags& flags) {
+std::int64_t operand_bytes(const FamilyFlags& flags) {
   return saturating_product(parse_count("--megabytes", flags.megabytes, 1), 1 << 20);
 }
 
@@ -106,14 +98,14 @@ struct Shape {
   std::int64_t block;
 };
 
-bool is_converted(const BenchFlags& flags, Layout layout) {
+bool is_converted(const FamilyFlags& flags, Layout layout) {
   return flags.family == "layout" && (layout == Layout::strided || layout == Layout::pointer);
 }
 
 // Returns the problems per block; the default is one 64-byte vector of each real component, the best for most
 // kernels and peers. For conversions it is the block that they produce: on the GPU, where no best one is
 // known, all that are worth producing.
-std::vector<std::int64_t> blocks_of(const BenchFlags& flags, DType dtype, Layout layout) {
+std::vector<std::int64_t> blocks_of(const FamilyFlags& flags, DType dtype, Layout layout) {
   const bool converted = is_converted(flags, layout);
   if (layout != Layout::block_interleaved && !converted) return {0};
   if (!flags.block.empty()) return parse_counts("--block", flags.block, 1);
@@ -126,7 +118,7 @@ std::vector<std::int64_t> blocks_of(const BenchFlags& flags, DType dtype, Layout
   return {dtype == DType::f32 || dtype == DType::c64 ? 16 : 8};
 }
 
-GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64_t batch) {
+GemmProblem make_problem(const FamilyFlags& flags, const Shape& shape, std::int64_t batch) {
   GemmProblem problem;
   problem.dtype = shape.dtype;
   problem.op_a = shape.op.a;
@@ -160,37 +152,26 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   return packed(problem);
 }
 
-std::string sizes_of(const BenchFlags& flags) {
-  if (!flags.sizes.empty()) return flags.sizes;
-  if (flags.family == "hybrid") return "768:11520:768";  // the sizes of the paper
-  if (flags.family == "lu") return "1000:10000:1000";    // likewise
-  return flags.family == "gemm" ? "1024,2048,4096" : "4,8,13,16,32";
-}
-
-std::vector<Layout> layouts_of(const BenchFlags& flags) {
-  const bool large = flags.family == "gemm" || flags.is_shared();
+std::vector<Layout> layouts_of(const FamilyFlags& flags) {
+  const bool large = flags.family == "gemm" || flags.is.is_shared;
   if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
   const auto layouts = parse_names<Layout>("--layout", flags.layout);
   for (const Layout layout : layouts)
     if (flags.family == "hybrid") {
       if (layout == Layout::grouped || layout == Layout::variable)
-        not_built("--layout", to_string(layout), "hybrid is measured on one shape at a time");
+        not_built("--layout", to_string(layout), "hybrid takes one shape per run");
     } else if (large && layout != Layout::single && layout != Layout::strided)
-      not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
+      not_built("--layout", to_string(layout), "gemm takes single and strided matrices");
   return layouts;
 }
 
-std::vector<Size> sizes_asked(const BenchFlags& flags) {
-  return parse_sizes("--sizes", sizes_of(flags), flags.family == "lu" ? 2 : 3);
-}
-
-std::vector<Shape> shapes(const BenchFlags& flags) {
+std::vector<Shape> shapes(const FamilyFlags& flags) {
   std::vector<Shape> all;
-  const auto sizes = sizes_asked(flags);
-  const auto residencies = parse_names<Residency>(
-      "--residency", !flags.residency.empty()                                       ? flags.residency
-                     : flags.is_gpu_family() || flags.on_gpu() || flags.is_shared() ? "cold"
-                                                                                    : "cold,l2");
+  const auto sizes =
+      parse_sizes("--sizes", flags.sizes.empty() ? flags.is.sizes : flags.sizes, flags.is.edges);
+  const auto residencies = parse_names<Residency>("--residency", !flags.residency.empty() ? flags.residency
+                                                                 : flags.on_gpu()         ? "cold"
+                                                                                  : flags.is.residencies);
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
     for (const Layout layout : layouts_of(flags))
       for (const OpPair op : parse_ops("--op", flags.op))
@@ -200,71 +181,50 @@ std::vector<Shape> shapes(const BenchFlags& flags) {
               for (const Size& size : sizes) all.push_back({dtype, layout, op, beta, residency, size, block});
   for (const Residency residency : residencies)
     if (flags.on_gpu() && residency != Residency::cold)
-      not_built("--residency", to_string(residency), "on the GPU operands rotate through device memory");
+      not_built("--residency", to_string(residency), "on the GPU operands are always cold");
     else if (residency == Residency::automatic)
-      refuse("--residency", "auto", "is not one of cold, l2, l1");
+      refuse_value("--residency", "auto", "is not one of cold, l2, l1");
   return all;
 }
 
-void choose_peers(const BenchFlags& flags, bench::Plan& plan) {
+void choose_peers(const FamilyFlags& flags, bench::Plan& plan) {
   plan.all_peers = flags.peers == "auto";
   if (plan.all_peers || flags.peers == "none") return;
   plan.peers = split(flags.peers, ',');
-  const std::vector<std::string> known =
-      flags.family == "hybrid"
-          ? std::vector<std::string>{"openblas", "cublasxt", "copy_cublas", "copy_kernel"}
-      : flags.family == "lu" ? bench::lu_peer_names()
-      : flags.on_gpu()       ? bench::gpu_peer_names(flags.family)
-                             : peers::peer_names();
+  const std::vector<std::string> known = flags.is.peers != nullptr ? flags.is.peers()
+                                         : flags.on_gpu()          ? bench::gpu_peer_names(flags.family)
+                                                                   : peers::peer_names();
   for (const std::string& name : plan.peers)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
+      refuse_value("--peers", name, fmt::format("is not one of auto, none, {}", fmt::join(known, ", ")));
 }
 
-void choose_ways(const BenchFlags& flags, bench::Plan& plan) {
-  const bool by_target = flags.family == "lu" && !flags.target.empty();
+void choose_ways(const FamilyFlags& flags, bench::Plan& plan) {
+  const bool by_target = flags.is.target_is_way && !flags.target.empty();
   if (flags.ways.empty() && !by_target) return;
   if (!flags.ways.empty() && by_target)
-    refuse("--ways", flags.ways, fmt::format("--target = '{}' says the same already", flags.target));
-  const std::vector<std::string> known = flags.family == "lu" ? bench::lu_ways() : bench::hybrid_ways();
+    refuse_value("--ways", flags.ways, fmt::format("conflicts with --target = '{}'", flags.target));
+  const std::vector<std::string> known =
+      flags.is.ways != nullptr ? flags.is.ways() : std::vector<std::string>();
   plan.ways = split(by_target ? flags.target : flags.ways, ',');
   for (std::string& name : plan.ways) {
     if (by_target && name == "auto") name = "automatic";
     if (std::find(known.begin(), known.end(), name) == known.end())
-      refuse(by_target ? "--target" : "--ways", name,
-             fmt::format("is not a list of {}", fmt::join(known, ", ")));
+      refuse_value(by_target ? "--target" : "--ways", name,
+                   fmt::format("is not one of {}", fmt::join(known, ", ")));
   }
-}
-
-void choose_lu(const BenchFlags& flags, bench::Plan& plan) {
-  if (flags.family != "lu") return;
-  plan.lu = lu_trials(flags.lu, sizes_asked(flags));
-  GemmOptions shared;
-  set_hybrid(flags.hybrid, shared);
-  LuOptions& options = plan.lu.options;
-  options.gpus = shared.gpus;
-  options.gpu_memory_bytes = shared.gpu_memory_bytes;
-  options.on_device_failure = shared.on_device_failure;
-  options.candidate = flags.candidate;
-  if (!plan.lu.simulated.is_wanted()) return;
-  if (flags.memory.empty()) plan.memories = {"pinned"};
-  for (const std::string& memory : plan.memories)
-    if (memory != "pinned") refuse("--memory", memory, "all memory is pinned to a simulated GPU");
-  if (!options.gpus.empty()) refuse("--gpus", flags.hybrid.gpus, "there is one simulated GPU and no other");
 }
 
 double error_limit(const std::string& most) {
   if (most.empty()) return 0;
   const double limit = parse_number("--most-error-ratio", most);
-  if (!(limit > 0))
-    throw Error(ErrorCode::invalid_argument, "--most-error-ratio",
-                fmt::format("--most-error-ratio = {}: must be positive", most));
+  if (!(limit > 0)) wrong_use("--most-error-ratio", "--most-error-ratio = {} must be positive", most);
   return limit;
 }
 
-void choose_target(const BenchFlags& flags, bench::Case& one) {
+void choose_target(const FamilyFlags& flags, bench::Case& one) {
   one.target = !flags.target.empty() ? flags.target
-               : flags.is_shared()   ? "auto"
+               : flags.is.is_shared  ? "auto"
                : flags.on_gpu()      ? "gpu"
                                      : "cpu";
   // The CPU computes operands on the host, unless bench hybrid shares them.
@@ -277,14 +237,18 @@ void choose_target(const BenchFlags& flags, bench::Case& one) {
 
 }  // namespace
 
-bench::Plan plan_bench(const BenchFlags& flags) {
+bool FamilyFlags::on_gpu() const {
+  if (is.both_locations && !location.empty()) return location == "device";
+  return is.is_on_gpu;
+}
+
+bench::Plan plan_bench(const FamilyFlags& flags) {
   refuse_what_is_not_built(flags);
   bench::Plan plan;
   plan.family = flags.family;
   choose_peers(flags, plan);
   choose_ways(flags, plan);
   plan.memories = memories_of(flags);
-  choose_lu(flags, plan);
   plan.configs = parse_int("--configs", flags.configs, 0);
   plan.operand_bytes = operand_bytes(flags);
   plan.device = parse_int("--device", flags.device, 0);
@@ -294,7 +258,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   plan.once = flags.once;
   plan.races = parse_int("--races", flags.races, 0);
   plan.energy_window_s = parse_number("--energy-seconds", flags.energy_seconds);
-  if (!(plan.energy_window_s > 0)) refuse("--energy-seconds", flags.energy_seconds, "must be positive");
+  if (!(plan.energy_window_s > 0)) refuse_value("--energy-seconds", flags.energy_seconds, "must be positive");
   plan.energy_rounds = parse_int("--energy-rounds", flags.energy_rounds, 0);
   plan.most_error_ratio = error_limit(flags.most_error_ratio);
   plan.repetitions = parse_int("--repetitions", flags.repetitions, 1);
@@ -304,6 +268,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   const auto data = parse_names<Data>("--data", flags.data);
   bench::Case one;
   one.family = flags.family;
+  one.form = flags.is.form;
   one.alpha = parse_number("--alpha", flags.alpha);
   choose_target(flags, one);
   one.options.candidate = candidate_named(flags.candidate);
@@ -333,6 +298,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   std::stable_sort(plan.cases.begin(), plan.cases.end(), [](const bench::Case& x, const bench::Case& y) {
     return x.problem.dtype < y.problem.dtype;
   });
+  if (flags.is.complete != nullptr) flags.is.complete(flags, plan);
   return plan;
 }
 

@@ -2,11 +2,13 @@
 // yet is refused here with the reason, before any measurement.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "bench/case.hpp"
-#include "bench_lu_flags.hpp"
-#include "hybrid_flags.hpp"
+#include "bench/family.hpp"
+#include "lists.hpp"
 
 namespace tilewright::cli {
 
@@ -48,22 +50,53 @@ struct BenchFlags {
   bool once = false;
   std::string races = "0";
   std::string energy_seconds = "1.5", energy_rounds = "1";
-  std::string most_error_ratio;  // "": no limit
-  HybridFlags hybrid;            // for hybrid and lu only
-  BenchLuFlags lu;               // for lu only
+  std::string most_error_ratio;            // "": no limit
+  HybridFlags hybrid;                      // for families that CPU and GPUs share
+  std::map<std::string, std::string> own;  // values of flags that one family alone has, by name
+};
 
-  // True if CPU and GPUs share host operands.
-  bool is_shared() const { return family == "hybrid" || family == "lu"; }
-  // Return the family's default location of operands, and whether they may lie elsewhere.
-  bool is_gpu_family() const { return family == "gemm_small" || family == "gemm"; }
-  bool has_both_locations() const { return family == "gemm" || family == "layout" || family == "transfer"; }
-  bool on_gpu() const {
-    if (has_both_locations() && !location.empty()) return location == "device";
-    return is_gpu_family();
-  }
+class ToolOperation;
+using ToolOperations = std::vector<const ToolOperation*>;
+struct FamilyFlags;
+
+// A family of `bench` as its verb knows it: what the flags mean for it, and who measures it.
+struct BenchFamily {
+  struct Flag {
+    const char *name, *help, *value;  // of a flag that no other family has; the value if it is not given
+  };
+
+  const char* name;
+  std::unique_ptr<bench::Family> (*make)(const bench::Plan& plan);
+  bool is_on_gpu = false;       // operands lie there unless --location says otherwise
+  bool both_locations = false;  // it may say otherwise
+  bool is_shared = false;       // CPU and GPUs share operands in host memory
+  const char* sizes = "4,8,13,16,32";
+  int edges = 3;  // of a size: MxNxK, MxN, or one number
+  const char* residencies = "cold,l2";
+  // Flags that it does not read: using one is an error, since it would promise a measurement that is not
+  // made.
+  std::vector<const char*> unused = {}, unused_on_device = {};
+  std::vector<std::string> (*peers)() = nullptr;  // null: those that multiply where the operands lie
+  std::vector<std::string> (*ways)() = nullptr;
+  bool target_is_way = false;  // --target is a list as that of --ways
+  std::vector<Flag> own = {};
+  const bench::CaseForm* form = nullptr;  // null: its cases are products
+  // Reads its own flags into the plan of its cases.
+  void (*complete)(const FamilyFlags& flags, bench::Plan& plan) = nullptr;
+};
+
+// The flags with the family that they name. Throws Error(invalid_argument) if there is none of that name.
+struct FamilyFlags : BenchFlags {
+  FamilyFlags(const BenchFlags& flags);
+  FamilyFlags(const BenchFlags& flags, const ToolOperations& operations);
+
+  const BenchFamily& is;
+
+  bool on_gpu() const;  // where operands lie
+  std::string own_value(const std::string& name) const;
 };
 
 // Throws Error naming the flag, its value and the reason.
-bench::Plan plan_bench(const BenchFlags& flags);
+bench::Plan plan_bench(const FamilyFlags& flags);
 
 }  // namespace tilewright::cli

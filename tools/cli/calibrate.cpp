@@ -1,20 +1,16 @@
 // The verb `calibrate`: fits the models of this machine's CPU, GPUs and the ways between them, keeps them in
-// the user's wisdom, and prints what it finds. How is src/tune/calibrate's.
+// the user's wisdom, and prints what it finds. src/tune/calibrate measures.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <set>
 
 #include "core/env.hpp"
-#include "hybrid_flags.hpp"
-#include "interrupt.hpp"
 #include "lists.hpp"
-#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
-#include "own_wisdom.hpp"
-#include "tune/calibrate/real_machine.hpp"
-#include "tune/calibrate/report.hpp"
+#include "people/refusal.hpp"
+#include "tune/calibrate/calibration.hpp"
 #include "tune_flags.hpp"
 #include "verbs.hpp"
 
@@ -33,14 +29,14 @@ CalibrationOptions options_of(const CalibrateFlags& flags) {
   options.scope.quick = flags.quick;
   options.scope.dtypes = parse_names<DType>("--dtype", flags.dtype);
   if (std::set(options.scope.dtypes.begin(), options.scope.dtypes.end()).size() < options.scope.dtypes.size())
-    throw Error(ErrorCode::invalid_argument, "--dtype",
-                fmt::format("--dtype = '{}' names one twice", flags.dtype));
+    refuse_value("--dtype", flags.dtype, "contains a type twice");
   options.budget_s =
       flags.budget.empty() ? (flags.quick ? 30 : 240) : parse_duration("--budget", flags.budget);
   options.resume = flags.resume;
   options.command = "tilewright calibrate";
   if (flags.quick) options.command += " --quick";
   options.log = flags.log;
+  require_place("log", flags.log);
   if (options.log.empty())
     options.log = usual_log(Environment::read(), "log", "calibrate.jsonl", flags.resume);
   return options;
@@ -65,7 +61,7 @@ class Calibrate : public CalibrationWatcher {
     tell(machine_text(*machine_));
     const CalibrationReport report = calibrate(options_, *machine_, *this);
     tell(summary_text(report));
-    if (report.stopped) throw JobFailed("stopped; what was fitted is kept, and --resume goes on");
+    if (report.stopped) throw JobFailed("stopped; the fitted models are kept, and --resume continues");
     json_.write(summary_line(report));
     if (report.fitted == 0) throw JobFailed("no model could be fitted");
     if (store_)
@@ -107,17 +103,19 @@ class Calibrate : public CalibrationWatcher {
 }  // namespace
 
 void add_calibrate(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("calibrate", "fit the CPU, GPU and transfer models on this machine");
+  CLI::App* verb = app.add_subcommand("calibrate", "Fit the CPU, GPU and transfer models of this machine");
   auto flags = std::make_shared<CalibrateFlags>();
-  verb->add_flag("--quick", flags->quick, "fewer and smaller experiments");
-  verb->add_flag("--resume", flags->resume, "go on from the log");
-  verb->add_option("--dtype", flags->dtype, "of products")->capture_default_str();
-  verb->add_option("--gpus", flags->gpus, "all, none, how many, or which: 0,2")->capture_default_str();
-  verb->add_option("--budget", flags->budget, "time in all (default: 4min; 30s with --quick)");
+  verb->add_flag("--quick", flags->quick, "run fewer and smaller experiments");
+  verb->add_flag("--resume", flags->resume, "continue from the log");
+  verb->add_option("--dtype", flags->dtype, "types of the products")->capture_default_str();
+  verb->add_option("--gpus", flags->gpus, "all, none, a number of GPUs, or a list of them: 0,2")
+      ->capture_default_str();
+  verb->add_option("--budget", flags->budget, "total time (default: 4min; 30s with --quick)");
   verb->add_option("--wisdom", flags->wisdom,
-                   "the database that keeps the models (default: the user's); or none");
-  verb->add_option("--log", flags->log, "what was timed (default: calibrate.jsonl in the cache folder)");
-  verb->add_option("--json", flags->json, "the models and their validation as lines (- is stdout)");
+                   "database that keeps the models (default: the user's), or none");
+  verb->add_option("--log", flags->log, "log of the timings (default: calibrate.jsonl in the cache folder)");
+  verb->add_option("--json", flags->json,
+                   "write the models and their validation as JSON lines (- is stdout)");
   verb->footer("Example: tilewright calibrate --quick");
   verb->callback([flags] {
     keep_files_apart({{"wisdom", flags->wisdom}}, {{"log", flags->log}, {"json", flags->json}});

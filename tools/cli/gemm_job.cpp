@@ -7,24 +7,26 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 
 #include "arrays/gemm_arrays.hpp"
-#include "arrays/gemm_pieces.hpp"
 #include "core/dispatch.hpp"
 #include "device/team.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
 #include "lists.hpp"
 #include "measure/buffers.hpp"
+#include "measure/check_sampled.hpp"
 #include "measure/clock.hpp"
 #include "measure/observer.hpp"
 #include "output/progress.hpp"
-#include "tune/calibrate/real_machine.hpp"
+#include "people/refusal.hpp"
+#include "tune/calibrate/machine.hpp"
 
 namespace tilewright::cli {
-
 namespace {
 
 // Adds the seconds of its lifetime to a phase.
@@ -32,8 +34,7 @@ class Phase {
  public:
   explicit Phase(double& sum) : sum_(sum), start_(wall_seconds()) {}
   ~Phase() { sum_ += wall_seconds() - start_; }
-  Phase(const Phase&) = delete;
-  Phase& operator=(const Phase&) = delete;
+  Phase& operator=(Phase&&) = delete;
 
  private:
   double& sum_;
@@ -105,15 +106,16 @@ class Job {
     report_.notes = arrangement_.notes;
     report_.problem = problem;
     // Options are checked even if there is nothing to multiply.
+    Phase phase(report_.setup_s);
     report_.plan = plan(context_, problem, request_.options);
+    if (streams()) prepare(context_, {&problem, 1}, request_.options);
     report_.problem = report_.plan->problem();
   }
 
   void refuse_complex(std::complex<double> value, const char* name) const {
     if (value.imag() == 0 || is_complex(arrangement_.problem.dtype)) return;
-    throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} = {}{:+}j is complex, but {} holds {}", name, value.real(), value.imag(),
-                            a_file_->what(), to_string(arrangement_.problem.dtype)));
+    wrong_use(name, "{} = {}{:+}j is complex, but {} holds {}", name, value.real(), value.imag(),
+              a_file_->what(), to_string(arrangement_.problem.dtype));
   }
 
   bool reads_ab() const { return arrangement_.problem.alpha != Scalar::zero && arrangement_.problem.k > 0; }
@@ -173,10 +175,14 @@ class Job {
     const auto pieces = streams() ? std::vector<Piece>{{report_.problem}}
                                   : cut_into_pieces(report_.problem, estimate_s(report_.problem) / threads_);
     GemmOptions options = request_.options;
-    if (!streams()) options.target = Target::cpu, options.split = SplitWay::model, options.cpu_share.reset();
+    if (!streams()) options.target = Target::cpu, options.split = SplitRule::model, options.cpu_share.reset();
     std::vector<GemmPlan> plans;
-    for (const Piece& piece : pieces)
-      plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, options));
+    report_.pieces = std::ssize(pieces);
+    {
+      Phase phase(report_.setup_s);
+      for (const Piece& piece : pieces)
+        plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, options));
+    }
     report_.threads = streams() ? threads_ : most_threads_of(plans);
     Progress progress("multiplying", static_cast<std::int64_t>(pieces.size()));
     report_.observed = watch_job([&](const std::function<void()>& now_and_then) {
@@ -214,7 +220,9 @@ class Job {
     for (const auto& gpu : report_.last_run["gpus"]) used.push_back(gpu["ordinal"]);
     try {
       const auto machine = open_machine(context_, used);
-      report_.hybrid_bound = bench::measure_hybrid_bound(*machine, report_.problem, int(used.size()));
+      const bool copies = report_.last_run.value("memory", "") == "pageable";
+      report_.hybrid_bound =
+          bench::measure_hybrid_bound(*machine, report_.problem, int(used.size()), copies ? threads_ : 0);
     } catch (const Error& error) {
       // The product is complete; a failure to measure the bound is only reported.
       report_.notes.push_back(fmt::format("no bound was measured: {}", error.what()));
@@ -263,8 +271,69 @@ class Job {
   std::optional<NpyOutput> output_;
 };
 
+// Implements gemm's --verify: chooses a scope, and reads the arrays by their own strides.
+
+// The scope of the check, all rows of some columns of some problems, and its name.
+struct Scope {
+  Sample sample;
+  std::string text;
+};
+
+Scope choose_scope(const VerifyInput& in, std::int64_t k) {
+  const double column_flops =
+      (is_complex(in.dtype) ? 8.0 : 2.0) * double(in.c_shape.rows) * double(std::max<std::int64_t>(k, 1));
+  const double problem_flops = column_flops * double(in.c_shape.cols);
+  const std::int64_t batch = in.c_shape.batch, n = in.c_shape.cols;
+  Scope scope;
+  scope.sample.rows = places(in.c_shape.rows, in.c_shape.rows);
+  const double problem_count = std::max(1.0, std::floor(in.flop_limit / std::max(problem_flops, 1.0)));
+  scope.sample.problems = places(batch, std::int64_t(std::min(problem_count, double(batch))));
+  const double share = in.flop_limit / double(std::max<std::size_t>(scope.sample.problems.size(), 1));
+  const double column_count = std::max(1.0, std::floor(share / column_flops));
+  scope.sample.columns = places(n, std::int64_t(std::min(column_count, double(n))));
+  const auto chosen = static_cast<std::int64_t>(scope.sample.problems.size());
+  scope.text = chosen == batch ? (batch == 1 ? "the whole product" : fmt::format("all {} problems", batch))
+                               : fmt::format("a random {} of {} problems", chosen, batch);
+  if (const auto columns = static_cast<std::int64_t>(scope.sample.columns.size()); columns < n)
+    scope.text =
+        fmt::format("a random {} of {} columns of {}", columns, n, batch == 1 ? "the product" : scope.text);
+  return scope;
+}
+
+HostArray array_of(const void* data, const ArrayShape& shape) {
+  const auto [batch, row, column] = shape.strides();
+  return {{shape.rows, shape.cols, row, column, 1, shape.batch == 1 ? 0 : batch}, data};
+}
+
+std::string text(DType dtype, std::complex<double> value) {
+  const auto number = [&](double x, const char* format) {
+    const bool narrow = dtype == DType::f32 || dtype == DType::c64;
+    return narrow ? fmt::format(fmt::runtime(format), float(x)) : fmt::format(fmt::runtime(format), x);
+  };
+  return number(value.real(), "{}") + (is_complex(dtype) ? number(value.imag(), "{:+}") + "j" : "");
+}
+
 }  // namespace
 
 GemmReport run_gemm(const GemmRequest& request) { return Job(request).run(); }
+
+VerifyResult verify(const VerifyInput& in) {
+  GemmProblem p;
+  p.dtype = in.dtype, p.op_a = in.op_a, p.op_b = in.op_b;
+  p.m = in.c_shape.rows, p.n = in.c_shape.cols;
+  p.k = in.op_a == Op::none ? in.a_shape.cols : in.a_shape.rows;
+  const auto operands = host_operands(p.dtype, array_of(in.a, in.a_shape), array_of(in.b, in.b_shape),
+                                      array_of(in.c0, in.c0_shape), array_of(in.c, in.c_shape));
+  const Scope scope = choose_scope(in, p.k);
+  const auto beta = in.c0 == nullptr ? 0 : in.beta;
+  const Accuracy worst = check_once(p, *operands, scope.sample, in.alpha, beta, in.threads);
+  VerifyResult result{worst.passed(),  worst.error, worst.bound, worst.not_finite,
+                      worst.unbounded, "",          scope.text};
+  if (worst.problem_index < 0) return result;
+  const std::string problem = in.c_shape.is_batch ? fmt::format("{}, ", worst.problem_index) : "";
+  result.where = fmt::format("C[{}{}, {}] = {}, reference {}", problem, worst.row, worst.column,
+                             text(in.dtype, worst.got), text(in.dtype, worst.exact));
+  return result;
+}
 
 }  // namespace tilewright::cli

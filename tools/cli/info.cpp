@@ -4,28 +4,31 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <set>
 
 #include "core/env.hpp"
-#include "core/share.hpp"
 #include "device/cpu.hpp"
 #include "device/gpu/gpu.hpp"
 #include "device/gpu/nvml.hpp"
 #include "device/gpu/nvrtc.hpp"
+#include "device/team.hpp"
 #include "gemm/context_impl.hpp"
-#include "info_environment.hpp"
 #include "kernel/jit/x86.hpp"
 #include "lists.hpp"
 #include "measure/ceilings.hpp"
 #include "output/json_lines.hpp"
 #include "peers/peer.hpp"
+#include "people/refusal.hpp"
+#include "people/table.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
 #include "wisdom/kept.hpp"
 
 #if TILEWRIGHT_HAS_GPU
-#include "bench/gpu/ceilings.hpp"
+#include "bench/gpu/machine.hpp"
 #endif
 
 namespace tilewright::cli {
@@ -44,13 +47,41 @@ struct InfoFlags {
   std::string json;
 };
 
-std::vector<int> thread_counts(const InfoFlags& flags) {
+// Every environment variable with its value (null if it is not set), default and meaning.
+nlohmann::json environment_json() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const EnvironmentVariable& one : environment_variables()) {
+    const char* value = ::secure_getenv(one.name);
+    all.push_back({{"name", one.name},
+                   {"value", value == nullptr ? nlohmann::json() : nlohmann::json(value)},
+                   {"default", one.fallback},
+                   {"meaning", one.meaning}});
+  }
+  return {{"environment", all}};
+}
+
+void print_environment(std::FILE* out, const nlohmann::json& environment) {
+  for (const auto& one : environment.at("environment")) {
+    const auto fallback = one["default"].get<std::string>();
+    const std::string value =
+        one["value"].is_null() ? "not set" : fmt::format("'{}'", one["value"].get<std::string>());
+    fmt::print(out, "{}: {} (default: {})\n{}\n", one["name"].get<std::string>(), value,
+               fallback.empty() ? "empty" : fallback,
+               people::wrapped("    " + one["meaning"].get<std::string>(), 4));
+  }
+  fmt::print(out,
+             "Programs with more rights than their caller (set-user-ID) read none of them; OpenMP's runtime\n"
+             "reads its own.\n");
+}
+
+std::vector<int> thread_counts_of(const InfoFlags& flags) {
   if (flags.threads > 0) return {flags.threads};
   const int most = omp_get_max_threads();
   return most == 1 ? std::vector{1} : std::vector{1, most};
 }
 
-// What this run has measured and could not keep, which is shown all the same, and what it does not believe.
+// The measurements of this run that could not be kept, which are shown all the same, and why some are
+// distrusted.
 struct Measured {
   std::vector<Ceilings> cpu;
   std::vector<GpuCeilings> gpus;
@@ -68,8 +99,8 @@ bool keep(const std::string& path, const std::function<void()>& save) {
   }
 }
 
-// Of each kind of GPU that our kernels run on. One that fails is told of and passed over: the CPU's ceilings
-// are kept by then.
+// Measures each kind of GPU that the kernels run on. A GPU that fails is reported and skipped: the CPU's
+// ceilings are kept by then.
 void measure_gpus(const InfoFlags& flags, const std::string& path, Measured& measured) {
 #if TILEWRIGHT_HAS_GPU
   const auto bytes = std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20;
@@ -107,7 +138,7 @@ Measured measure(const InfoFlags& flags, const std::string& path) {
   Measured measured;
   Arena arena;
   auto fewer = load_ceilings(path, cpu_info().device, 1);
-  for (const int threads : thread_counts(flags)) {
+  for (const int threads : thread_counts_of(flags)) {
     fmt::print(stderr, "measuring ceilings with {} thread{} (some seconds)\n", threads,
                threads == 1 ? "" : "s");
     if (threads == 1) fewer.reset();
@@ -138,7 +169,7 @@ void add_ceilings(nlohmann::json& json, const std::string& path, const Measured&
   json["ceilings_note"] =
       measured.disturbance.empty()
           ? nlohmann::json()
-          : nlohmann::json("disturbed by other work and not kept: " + measured.disturbance);
+          : nlohmann::json("not kept, because other work disturbed it: " + measured.disturbance);
   json["ceilings"] = json["gpu_ceilings"] = nlohmann::json::array();
   std::set<std::string> kinds;
   for (const auto& gpu : json["gpus"])
@@ -146,7 +177,7 @@ void add_ceilings(nlohmann::json& json, const std::string& path, const Measured&
       if (const auto one = newest(measured.gpus, load_gpu_ceilings(path, name),
                                   [&](const GpuCeilings& c) { return c.device == name; }))
         json["gpu_ceilings"].push_back(to_json(*one));
-  for (const int threads : thread_counts({}))
+  for (const int threads : thread_counts_of({}))
     if (const auto one = newest(measured.cpu, load_ceilings(path, cpu_info().device, threads),
                                 [&](const Ceilings& c) { return c.threads == threads; }))
       json["ceilings"].push_back(to_json(*one));
@@ -359,6 +390,18 @@ void print(std::FILE* out, const nlohmann::json& info) {
   print_ceilings(out, info);
 }
 
+void print_wrapped(const nlohmann::json& info) {
+  constexpr std::size_t label_width = 14;
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const memory = ::open_memstream(&text, &size);
+  if (memory == nullptr) return print(stdout, info);
+  print(memory, info);
+  (void)std::fclose(memory);
+  fmt::print("{}", people::wrapped({text, size}, label_width));
+  std::free(text);
+}
+
 void run(const InfoFlags& flags) {
   if (flags.environment) {
     JsonLines json(flags.json);
@@ -367,30 +410,30 @@ void run(const InfoFlags& flags) {
     return json.write(environment);
   }
   if (!flags.measure && (flags.threads > 0 || flags.megabytes != InfoFlags().megabytes))
-    throw Error(
-        ErrorCode::invalid_argument, flags.threads > 0 ? "--threads" : "--megabytes",
-        fmt::format("{} has no meaning without --measure", flags.threads > 0 ? "--threads" : "--megabytes"));
+    wrong_use(flags.threads > 0 ? "--threads" : "--megabytes", "{} needs --measure",
+              flags.threads > 0 ? "--threads" : "--megabytes");
   const std::string path = kept_path(Environment::read());
   JsonLines json(flags.json);
   const auto info = gather(path, flags.measure ? measure(flags, path) : Measured());
-  if (json.people() == stdout) print(stdout, info);
+  if (json.people() == stdout) print_wrapped(info);
   json.write(info);
 }
 
 }  // namespace
 
 void add_info(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("info", "the machine, what was found on it, and its measured ceilings");
+  CLI::App* verb =
+      app.add_subcommand("info", "Show the machine, the libraries found on it, and its measured ceilings");
   auto flags = std::make_shared<InfoFlags>();
-  verb->add_flag("--measure", flags->measure, "measures the ceilings anew and keeps them");
+  verb->add_flag("--measure", flags->measure, "measure the ceilings anew and keep them");
   verb->add_flag("--environment", flags->environment,
                  "list every environment variable with its value, default and meaning, and nothing else")
       ->excludes("--measure");
-  verb->add_option("--threads", flags->threads, "measures with this many threads only (default: 1 and all)")
-      ->check(CLI::Range(1, 4096));
-  verb->add_option("--megabytes", flags->megabytes, "of each operand that a GPU's ceilings stream")
+  verb->add_option("--threads", flags->threads, "measure with this many threads only (default: 1 and all)")
+      ->check(whole_number(1, most_threads));
+  verb->add_option("--megabytes", flags->megabytes, "size of each operand of a GPU's ceilings")
       ->capture_default_str();
-  verb->add_option("--json", flags->json, "writes one JSON object; - is stdout");
+  verb->add_option("--json", flags->json, "write one JSON object (- is stdout)");
   verb->footer("Example: tilewright info --measure");
   verb->callback([flags] { run(*flags); });
 }

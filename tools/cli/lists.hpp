@@ -1,7 +1,9 @@
 // Lists as typed on the command line: ranges `2:32` and `2:32:2`, comma-separated items, sizes `n` and
-// `5x13x23`, counts like `1e6`, and lists of named values. Every error names the flag and the item.
+// `5x13x23`, counts like `1e6`, and lists of named values; and the flags of products of host operands on
+// GPUs. Every error names the flag and the item.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,7 +24,8 @@ std::vector<std::string> split(const std::string& text, char separator);
 
 // "2:8,16" -> 2 3 4 5 6 7 8 16. Values below `least` are refused.
 std::vector<std::int64_t> parse_counts(const std::string& flag, const std::string& text, std::int64_t least);
-// "2:4,5x13x23" -> squares and rectangles; for two edges "5x13", k is the smaller one.
+// "2:4,5x13x23" -> squares and rectangles; for two edges "5x13", k is the smaller one;
+// for one edge "5", n and k are 1.
 std::vector<Size> parse_sizes(const std::string& flag, const std::string& text, int edges = 3);
 std::vector<double> parse_numbers(const std::string& flag, const std::string& text);
 // Flags that take one value refuse lists.
@@ -42,8 +45,7 @@ std::vector<E> parse_names(const std::string& flag, const std::string& text) {
 // Sets the objective of a call: time, energy, edp, alpha=W with a weight from 0 to 1, or energy_within=5%.
 void set_objective(const std::string& flag, const std::string& text, GemmOptions& options);
 
-// Returns the implementation that --candidate names: "stencil" is tilewright's for large matrices, which
-// plans call gemm.
+// Returns the name of the candidate that --candidate means, which may be a name of version 0.1.
 std::string candidate_named(const std::string& text);
 
 struct OpPair {
@@ -52,5 +54,20 @@ struct OpPair {
 };
 // "nn,tc" -> pairs.
 std::vector<OpPair> parse_ops(const std::string& flag, const std::string& text);
+
+// The flags of products of host operands on GPUs, which gemm, explain and bench hybrid share: the GPUs, their
+// memory limit, the choice of the CPU's share, and the handling of a GPU that fails.
+struct HybridFlags {
+  std::string gpus, gpu_memory, split = "model", on_device_failure = "error";
+};
+
+void add_hybrid_flags(CLI::App& verb, HybridFlags& flags);
+// Throws Error(invalid_argument) naming the flag and its value.
+void set_hybrid(const HybridFlags& flags, GemmOptions& options);
+
+// "2" means the first two, "0,2" GPUs 0 and 2, "1," the second alone.
+std::vector<int> parse_gpus(const std::string& text);
+// Parses "8GiB", "500MiB", "8e9".
+std::int64_t parse_bytes(const std::string& flag, const std::string& text);
 
 }  // namespace tilewright::cli

@@ -1,24 +1,249 @@
-// The verb lu: its flags, and its reports for people and scripts. lu_job does the job.
+// The verb lu: its flags, its job, which reads a matrix from a file and writes its factors, its pivots and
+// the solution of a system, and its reports for people and scripts. The outputs appear only if the whole job
+// succeeds.
+#include "tilewright/lu.hpp"
+
 #include <fmt/format.h>
+#include <omp.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
 
-#include "bench/lu/keys.hpp"
+#include "arrays/gemm_arrays.hpp"
+#include "bench/lu/ways.hpp"
 #include "bench/provenance.hpp"
+#include "core/dispatch.hpp"
+#include "core/json.hpp"
 #include "device/cpu.hpp"
-#include "hybrid_flags.hpp"
+#include "device/team.hpp"
 #include "lists.hpp"
-#include "lu/problem.hpp"
-#include "lu_job.hpp"
+#include "lu/calls.hpp"
+#include "lu/candidates.hpp"
+#include "measure/buffers.hpp"
+#include "measure/clock.hpp"
+#include "measure/lu_residual.hpp"
 #include "measure/observer.hpp"
-#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
+#include "people/refusal.hpp"
 #include "verbs.hpp"
 #include "wisdom/kept.hpp"
 
 namespace tilewright::cli {
-
 namespace {
+
+struct LuRequestFiles {
+  std::string a, output, pivots;
+  std::string b, x;  // "": no system is solved
+};
+
+struct LuJobRequest {
+  LuRequestFiles files;
+  LuOptions options;
+  bool refine = false;
+  bool verify = false;
+};
+
+struct LuJobReport {
+  LuProblem problem;
+  LuReport factors;
+  std::string explanation;
+  WisdomMatch match = WisdomMatch::none;
+  std::string target = "cpu";  // where it computed
+  nlohmann::json observed;     // energy, clock and temperature during the factorization
+  std::int64_t nrhs = 0;
+  std::optional<LuRefinement> refinement;
+  std::optional<LuVerifyResult> verification;
+  int threads = 1;
+  double read_s = 0, kernel_s = 0, solve_s = 0, write_s = 0, verify_s = 0, total_s = 0;
+};
+
+template <class F>
+void timed_into(double& seconds, F&& f) {
+  const double begin = wall_seconds();
+  f();
+  seconds += wall_seconds() - begin;
+}
+
+ArrayShape matrix_shape(const NpyInput& file, const std::string& argument) {
+  if (file.header().shape.size() != 2)
+    wrong_use(argument, "{} has shape {}: it needs 2 dimensions (one matrix)", file.what(),
+              shape_text(file.header().shape));
+  return array_shape(file.header(), argument, file.what());
+}
+
+// Returns the shape of right sides: a matrix, or a vector as one column.
+ArrayShape right_side_shape(const NpyInput& file) {
+  if (file.header().shape.size() != 1) return matrix_shape(file, "solve");
+  ArrayShape shape;
+  shape.rows = file.header().shape[0];
+  shape.cols = 1;
+  shape.order = Order::column_major;
+  return shape;
+}
+
+// Reads, factors, solves, verifies and writes, in this order. Throws JobFailed if a system is to be solved
+// and a pivot is exactly zero, or if verification fails.
+class LuJob {
+ public:
+  explicit LuJob(const LuJobRequest& request) : request_(request) {
+    report_.threads =
+        usable_threads(request.options.threads > 0 ? request.options.threads : omp_get_max_threads());
+  }
+
+  LuJobReport run() {
+    const double begin = wall_seconds();
+    timed_into(report_.read_s, [&] { read(); });
+    timed_into(report_.write_s, [&] { create(); });
+    dispatch(dtype(), [&]<class T>() { compute<T>(); });
+    const double before_verify = wall_seconds();
+    if (request_.verify) verify();
+    report_.verify_s = wall_seconds() - before_verify;
+    timed_into(report_.write_s, [&] { commit(); });
+    report_.total_s = wall_seconds() - begin - report_.verify_s;
+    return std::move(report_);
+  }
+
+ private:
+  DType dtype() const { return a_file_->header().dtype; }
+  bool solves() const { return b_file_.has_value(); }
+
+  void read() {
+    a_file_.emplace(request_.files.a, "A");
+    a_shape_ = matrix_shape(*a_file_, "A");
+    report_.problem = {dtype(), a_shape_.rows, a_shape_.cols, std::max<std::int64_t>(1, a_shape_.rows)};
+    if (!request_.files.b.empty()) open_right_sides();
+    const Explanation said = lu_explanation(context_, report_.problem, request_.options);
+    report_.explanation = lu_text(said);
+    report_.match = said.known.match;
+    a_file_->populate(report_.threads);
+  }
+
+  void open_right_sides() {
+    b_file_.emplace(request_.files.b, "solve");
+    b_shape_ = right_side_shape(*b_file_);
+    if (b_file_->header().dtype != dtype())
+      wrong_use("solve", "{} holds {}, but {} holds {}", b_file_->what(), to_string(b_file_->header().dtype),
+                a_file_->what(), to_string(dtype()));
+    if (a_shape_.rows != a_shape_.cols || b_shape_.rows != a_shape_.rows)
+      wrong_use("solve", "{} has {} rows, but {} is {} x {}", b_file_->what(), b_shape_.rows, a_file_->what(),
+                a_shape_.rows, a_shape_.cols);
+    report_.nrhs = b_shape_.cols;
+  }
+
+  void create() {
+    const ArrayShape columns = by_columns(a_shape_);
+    lu_.emplace(request_.files.output, dtype(), true, a_file_->header().shape);
+    copy_array(dtype(), a_file_->data(), a_shape_, lu_->data(), columns, report_.threads);
+    pivots_.emplace(request_.files.pivots, std::min(a_shape_.rows, a_shape_.cols), "pivots");
+    if (solves()) {
+      x_.emplace(request_.files.x, dtype(), true, b_file_->header().shape, "x");
+      copy_array(dtype(), b_file_->data(), b_shape_, x_->data(), by_columns(b_shape_), report_.threads);
+    }
+  }
+
+  static ArrayShape by_columns(ArrayShape shape) {
+    shape.order = Order::column_major;
+    return shape;
+  }
+
+  template <class T>
+  void compute() {
+    const LuProblem& p = report_.problem;
+    T* const lu = static_cast<T*>(lu_->data());
+    auto* const pivots = static_cast<std::int64_t*>(pivots_->data());
+    report_.observed = watch_job([&](const std::function<void()>&) {
+      timed_into(report_.kernel_s, [&] {
+        report_.factors = lu_factor(context_, p.m, p.n, lu, p.lda, pivots, request_.options);
+      });
+    });
+    report_.target = bench::lu_target(context_, p, request_.options, report_.factors);
+    if (!solves()) return;
+    if (report_.factors.info > 0)
+      throw JobFailed(fmt::format(
+          "{} is singular: U({}, {}) is exactly zero, so x = '{}' cannot be computed; nothing was written",
+          a_file_->what(), report_.factors.info, report_.factors.info, request_.files.x));
+    timed_into(report_.solve_s, [&] {
+      T* const x = static_cast<T*>(x_->data());
+      lu_solve(context_, Op::none, p.n, report_.nrhs, lu, p.lda, pivots, x, p.lda, request_.options);
+      if (request_.refine)
+        report_.refinement = lu_refine(context_, Op::none, p.n, report_.nrhs, a_by_columns<T>(), p.lda, lu,
+                                       p.lda, pivots, b_by_columns<T>(), p.lda, x, p.lda, request_.options);
+    });
+  }
+
+  // The unchanged inputs, copied only if they lie by rows.
+  template <class T>
+  const T* a_by_columns() {
+    return static_cast<const T*>(arranged(*a_file_, a_shape_, a_copy_));
+  }
+  template <class T>
+  const T* b_by_columns() {
+    return static_cast<const T*>(arranged(*b_file_, b_shape_, b_copy_));
+  }
+  const void* arranged(const NpyInput& file, const ArrayShape& shape, AlignedBuffer& copy) const {
+    if (shape.order == Order::column_major) return file.data();
+    if (copy.data() == nullptr) {
+      copy = AlignedBuffer(std::max<std::int64_t>(1, shape.count() * size_bytes(dtype())));
+      copy_array(dtype(), file.data(), shape, copy.data(), by_columns(shape), report_.threads);
+    }
+    return copy.data();
+  }
+
+  void verify() {
+    LuVerifyInput in;
+    in.dtype = dtype();
+    in.m = a_shape_.rows, in.n = a_shape_.cols;
+    in.a = arranged(*a_file_, a_shape_, a_copy_);
+    in.lu = lu_->data();
+    in.pivots = static_cast<const std::int64_t*>(pivots_->data());
+    if (solves()) {
+      in.nrhs = report_.nrhs;
+      in.b = arranged(*b_file_, b_shape_, b_copy_);
+      in.x = x_->data();
+    }
+    in.threads = report_.threads;
+    report_.verification = verify_lu(in);
+    const LuVerifyResult& v = *report_.verification;
+    check_numbers_of("A", in.a, in.m * in.n);
+    if (solves()) check_numbers_of("B", in.b, in.m * in.nrhs);
+    if (!v.passed())
+      throw JobFailed(
+          fmt::format("verify failed, output = '{}' was not written: residual ratio {:.3g} of the "
+                      "factors and {:.3g} of the solution, of {} allowed",
+                      request_.files.output, v.ratio, v.solve_ratio, LuVerifyResult::bound));
+  }
+
+  // Refuses operands with NaN or infinities, whose residual would mean nothing.
+  void check_numbers_of(const char* name, const void* data, std::int64_t count) const {
+    if (report_.verification->passed()) return;
+    dispatch(dtype(), [&]<class T>() {
+      const T* const elements = static_cast<const T*>(data);
+      const T* const end = elements + count;
+      if (std::any_of(elements, end, [](const T& x) { return !std::isfinite(std::abs(x)); }))
+        throw JobFailed(fmt::format(
+            "verify is impossible, output = '{}' was not written: {} contains NaN or infinite elements",
+            request_.files.output, name));
+    });
+  }
+
+  void commit() {
+    lu_->commit();
+    pivots_->commit();
+    if (x_) x_->commit();
+  }
+
+  const LuJobRequest& request_;
+  LuJobReport report_;
+  Context context_;
+  std::optional<NpyInput> a_file_, b_file_;
+  ArrayShape a_shape_, b_shape_;
+  AlignedBuffer a_copy_, b_copy_;
+  std::optional<NpyOutput> lu_, pivots_, x_;
+};
 
 struct LuFlags {
   LuRequestFiles files;
@@ -27,20 +252,15 @@ struct LuFlags {
   bool refine = false, verify = false, explain = false;
 };
 
-[[noreturn]] void refuse_flag(const std::string& flag, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, flag, message);
-}
-
 LuJobRequest lu_request_from(const LuFlags& flags) {
   LuJobRequest request;
   request.files = flags.files;
-  if (flags.files.b.empty() != flags.files.x.empty())
-    refuse_flag(flags.files.b.empty() ? "x" : "solve",
-                flags.files.b.empty()
-                    ? fmt::format("x = '{}' needs --solve with the right sides", flags.files.x)
-                    : fmt::format("solve = '{}' needs --x for the solution", flags.files.b));
+  if (flags.files.b.empty() && !flags.files.x.empty())
+    refuse_value("x", flags.files.x, "needs --solve, the right-hand sides");
+  if (flags.files.x.empty() && !flags.files.b.empty())
+    refuse_value("solve", flags.files.b, "needs --x, the output of the solution");
   if (flags.refine && flags.files.b.empty())
-    refuse_flag("refine", "refine needs --solve with the right sides");
+    wrong_use("refine", "--refine needs --solve, the right-hand sides");
   LuOptions& o = request.options;
   o.target = enum_from_string<Target>(flags.target, "target");
   o.select = enum_from_string<LuSelect>(flags.select, "select");
@@ -144,7 +364,7 @@ nlohmann::json lu_row(const LuJobReport& r, const LuOptions& options) {
 void run_lu_verb(const LuFlags& flags) {
   const LuJobRequest request = lu_request_from(flags);
   JsonLines json(flags.json);
-  const LuJobReport report = run_lu(request);
+  const LuJobReport report = LuJob(request).run();
   if (flags.explain) fmt::print(json.people(), "{}", report.explanation);
   print_lu(json.people(), report);
   if (json) json.write(lu_row(report, request.options));
@@ -153,31 +373,35 @@ void run_lu_verb(const LuFlags& flags) {
 }  // namespace
 
 void add_lu(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("lu", "P A = L U of a matrix in a .npy file, with partial pivoting");
+  CLI::App* verb =
+      app.add_subcommand("lu", "Factor a matrix in a .npy file: P A = L U with partial pivoting");
   auto flags = std::make_shared<LuFlags>();
   verb->add_option("A", flags->files.a, "array A, 2-D; f4, f8, c8 or c16")->required();
-  verb->add_option("-o,--output", flags->files.output, "where L (below the diagonal) and U are written")
+  verb->add_option("-o,--output", flags->files.output, "output file of L (below the diagonal) and U")
       ->required();
   verb->add_option("--pivots", flags->files.pivots,
-                   "where the pivots are written as 64-bit integers: row i was swapped with row P[i - 1], "
-                   "counted from 1 as in LAPACK")
+                   "output file of the pivots, 64-bit integers: row i was swapped with row P[i - 1], counted "
+                   "from 1 as in LAPACK")
       ->required();
-  verb->add_option("--solve", flags->files.b, "array B, 1-D or 2-D: solves A X = B");
-  verb->add_option("-x,--x", flags->files.x, "where X is written");
-  verb->add_flag("--refine", flags->refine,
-                 "improves X by iterative refinement and tells its backward error");
-  verb->add_option("--target", flags->target, "who multiplies: auto, cpu, gpu or hybrid (default auto)");
+  verb->add_option("--solve", flags->files.b, "array B, 1-D or 2-D: solve A X = B");
+  verb->add_option("-x,--x", flags->files.x, "output file of X");
+  verb->add_flag("--refine", flags->refine, "improve X by iterative refinement and print its backward error");
+  verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
   verb->add_option("--nb", flags->nb, "columns of a panel (default: as tuned, or by models or a rule)");
   verb->add_option("--select", flags->select,
-                   "how the CPU's share beside GPUs is chosen: flops, square or panel (default panel)");
+                   "how to choose the CPU's share beside GPUs: flops, square or panel (default panel)");
   verb->add_option("--candidate", flags->candidate,
-                   "streamed, lapack, blocked or reference (default: as tuned, or the first that serves)");
-  verb->add_option("--gpus", flags->gpus, "how many GPUs, or which: 2 or 0,2 (default: all)");
-  verb->add_option("--gpu-memory", flags->gpu_memory, "of each GPU, at most: 8GiB (default: what is free)");
-  verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
-  verb->add_flag("--verify", flags->verify, "checks LAPACK's residual ratios; exit code 1 when they fail");
-  verb->add_flag("--explain", flags->explain, "prints what runs and why");
-  verb->add_option("--json", flags->json, "writes the measurement as JSON; - is stdout");
+                   "force this candidate: streamed, lapack, blocked or reference (default: as tuned, or the "
+                   "first that supports the problem)");
+  verb->add_option("--gpus", flags->gpus, "a number of GPUs, or a list of them: 2 or 0,2 (default: all)");
+  verb->add_option("--gpu-memory", flags->gpu_memory,
+                   "most memory of each GPU: 8GiB (default: what is free)");
+  verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")
+      ->check(whole_number(1, most_threads));
+  verb->add_flag("--verify", flags->verify,
+                 "check LAPACK's residual ratios; exit with 1 if they are too large");
+  verb->add_flag("--explain", flags->explain, "print what runs and why");
+  verb->add_option("--json", flags->json, "write the measurement as JSON (- is stdout)");
   verb->footer(
       "Example: tilewright lu A.npy -o LU.npy --pivots P.npy --verify\n"
       "Example: tilewright lu A.npy -o LU.npy --pivots P.npy --solve B.npy --x X.npy --refine");

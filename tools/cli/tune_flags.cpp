@@ -17,11 +17,15 @@
 #include "core/refuse.hpp"
 #include "core/trust.hpp"
 #include "device/gpu/gpu.hpp"
+#include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/tune_on_miss.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "lists.hpp"
+#include "measure/operands.hpp"
+#include "output/json_lines.hpp"
+#include "people/refusal.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -30,8 +34,7 @@ namespace {
 AxisChoice parse_choice(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw Error(ErrorCode::invalid_argument, "--set",
-                fmt::format("--set = '{}': axis=v1,v2 is wanted", text));
+    refuse_value("--set", text, "is not of the form axis=v1,v2");
   AxisChoice choice;
   choice.axis = text.substr(0, equals);
   for (const std::string& item : split(text.substr(equals + 1), ',')) {
@@ -47,6 +50,13 @@ void add_problem(std::vector<GemmProblem>& problems, const GemmProblem& problem)
 
 std::int64_t largest_size(const GemmProblem& p) { return std::max({p.m, p.n, p.k}); }
 
+// False if the batch is too large for the cache that the residency names.
+bool fits_cache(const GemmProblem& problem, Residency residency) {
+  if (problem.batch_count <= 1) return true;
+  const double room = residency == Residency::l1 ? l1_bytes : l2_bytes;
+  return residency == Residency::cold || bytes(problem) <= room;
+}
+
 bool has_gpu() {
 #if TILEWRIGHT_HAS_GPU
   std::string reason;
@@ -56,7 +66,7 @@ bool has_gpu() {
 #endif
 }
 
-// Where operands lie that nobody said the place of: what has no space to search on the host is meant for the
+// Returns the location of the operands. By default problems without a space to search on the host are for the
 // GPU, if there is one.
 Location place_of(const TuneFlags& flags, const GemmProblem& problem) {
   if (!flags.location.empty()) return enum_from_string<Location>(flags.location, "--location");
@@ -65,7 +75,7 @@ Location place_of(const TuneFlags& flags, const GemmProblem& problem) {
 
 // The problem of one line of a record log. Throws Error, or what JSON of other types throws.
 GemmProblem logged_problem(const nlohmann::json& line) {
-  GemmProblem problem = parse_problem(line.at("problem").get<std::string>());
+  GemmProblem problem = with_general_scalars(parse_problem(line.at("problem").get<std::string>()));
   if (line.contains("residency"))
     problem.residency = enum_from_string<Residency>(line["residency"].get<std::string>(), "residency");
   // As calls judge it that leave it open.
@@ -76,24 +86,22 @@ GemmProblem logged_problem(const nlohmann::json& line) {
 // Why a logged problem has no configs to search; "" where it has. Programs multiply matrices without elements
 // too, as HPL does at the edge of a panel.
 std::string why_without_space(const GemmProblem& problem) {
-  if (std::min({problem.m, problem.n, problem.k}) == 0) return "a size of 0, and nothing to tune";
+  if (std::min({problem.m, problem.n, problem.k}) == 0) return "a size of 0 and cannot be tuned";
   if (problem.location == Location::host && largest_size(problem) > gemm_small_cpu_limit)
-    return fmt::format("a size above {}, and such have no space on the host", gemm_small_cpu_limit);
+    return fmt::format("a size above {}, which cannot be tuned on the host", gemm_small_cpu_limit);
   return "";
 }
 
 // The distinct problems of a record log.
 void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
+  require_readable("--from", path);
   std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path))
-    throw Error(ErrorCode::invalid_argument, "--from", fmt::format("--from = '{}' cannot be read", path));
   int number = 0, found = 0;
   for (std::string line; next_line(file, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const auto refuse = [&](const std::string& why) {
-      throw Error(ErrorCode::invalid_argument, "--from",
-                  fmt::format("--from = '{}': line {} is not a record of a problem: {}", path, number, why));
+      wrong_use("--from", "--from = '{}': line {} is not a record of a problem: {}", path, number, why);
     };
     GemmProblem problem;
     const auto read = [&](const nlohmann::json& record) { problem = logged_problem(record); };
@@ -111,9 +119,7 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
     // A record stands for any batch count, so that several of one problem in a log are one.
     add_problem(problems, problem_to_tune(problem));
   }
-  if (found == 0)
-    throw Error(ErrorCode::invalid_argument, "--from",
-                fmt::format("--from = '{}' holds no record of a problem", path));
+  if (found == 0) refuse_value("--from", path, "contains no record of a problem");
 }
 
 std::int64_t block_of(const TuneFlags& flags, DType dtype, Layout layout) {
@@ -158,15 +164,14 @@ double parse_duration(const char* flag, const std::string& text) {
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
   constexpr double longest_s = 10000 * 3600.0;
   if (error != std::errc() || scale == 0 || !(value > 0) || !(value * scale <= longest_s))
-    throw Error(ErrorCode::invalid_argument, flag,
-                fmt::format("{} = '{}': a time such as 90s, 10min or 1h, no longer than {:g}h, is wanted",
-                            flag, text, longest_s / 3600));
+    wrong_use(flag, "{} = '{}' is not a time such as 90s, 10min or 1h (at most {:g}h)", flag, text,
+              longest_s / 3600);
   return value * scale;
 }
 
 namespace {
 
-// What must be the same of a problem whose configs are seeds.
+// Returns the properties that a problem shares with those whose configs are its seeds.
 GemmProblem without_count(GemmProblem p) {
   p.batch_count = 1;
   if (p.layout == Layout::interleaved) p.block = 1;
@@ -174,31 +179,6 @@ GemmProblem without_count(GemmProblem p) {
   p.alpha = Scalar::one;
   p.residency = Residency::cold;
   return packed(p);
-}
-
-// What is for products alone, or not built for factorizations.
-void refuse_flags_of_products(const TuneFlags& flags) {
-  const TuneFlags usual;
-  const std::pair<const char*, bool> given[] = {{"--sizes", !flags.sizes.empty()},
-                                                {"--from", !flags.from.empty()},
-                                                {"--dtype", flags.dtype != usual.dtype},
-                                                {"--op", flags.op != usual.op},
-                                                {"--layout", flags.layout != usual.layout},
-                                                {"--block", flags.block != usual.block},
-                                                {"--beta", flags.beta != usual.beta},
-                                                {"--residency", flags.residency != usual.residency},
-                                                {"--location", !flags.location.empty()},
-                                                {"--objective", flags.objective != usual.objective},
-                                                {"--family", flags.family != usual.family},
-                                                {"--space", flags.space != usual.space},
-                                                {"--vary", !flags.vary.empty()},
-                                                {"--configs", !flags.configs.empty()},
-                                                {"--seeds", !flags.seeds.empty()},
-                                                {"--window", !flags.window.empty()},
-                                                {"--check", flags.check}};
-  for (const auto& [name, is_given] : given)
-    if (is_given)
-      throw Error(ErrorCode::unsupported, name, fmt::format("{} has no meaning with factorizations", name));
 }
 
 void refuse_without_sizes(const TuneFlags& flags) {
@@ -210,13 +190,11 @@ void refuse_without_sizes(const TuneFlags& flags) {
       {"--layout", flags.layout, usual.layout},
       {"--block", flags.block, usual.block}};
   for (const auto& [name, given, value] : unused)
-    if (given != value)
-      throw Error(ErrorCode::invalid_argument, name,
-                  fmt::format("{} = '{}' has no meaning without --sizes: problems say theirs", name, given));
+    if (given != value) wrong_use(name, "{} = '{}' needs --sizes: a problem has its own", name, given);
 }
 
-// What is hot first, since it needs hardly any memory to be filled: what is left of the budget then pays for
-// the gigabyte of cold operands, and nobody is starved by it. Changing the element type fills it again.
+// Cache-resident problems come first, since they need little memory to be filled; the rest of the budget pays
+// for the gigabyte of cold operands, which is filled again for each element type.
 std::vector<GemmProblem> in_order(std::vector<GemmProblem> problems) {
   const auto place = [](const GemmProblem& p) { return std::pair(p.residency == Residency::cold, p.dtype); };
   std::stable_sort(problems.begin(), problems.end(),
@@ -224,8 +202,8 @@ std::vector<GemmProblem> in_order(std::vector<GemmProblem> problems) {
   return problems;
 }
 
-// What most programs multiply and a search gains on: batches of small squares in both real types, in memory
-// and in cache, and on a GPU large products as well. Flags that are given narrow or change it.
+// The default problems, which most programs multiply and a search gains on: batches of small squares in both
+// real types, in memory and in cache, and on a GPU large products as well. Flags narrow or change them.
 std::vector<GemmProblem> usual_problems(const TuneFlags& flags) {
   const TuneFlags usual;
   TuneFlags asked = flags;
@@ -256,30 +234,29 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   if (flags.sizes.empty()) refuse_without_sizes(flags);
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
-    GemmProblem problem = parse_problem(text);
+    GemmProblem problem = with_general_scalars(parse_problem(text));
     if (text.find("location=") == std::string::npos) problem.location = place_of(flags, problem);
     if (problem.location == Location::device) problem.residency = Residency::cold;
     if (problem.residency != Residency::automatic) {
       add_problem(problems, problem);
       continue;
     }
+    const bool chosen = flags.residency != TuneFlags().residency;
     for (const Residency residency : parse_names<Residency>("--residency", flags.residency)) {
+      if (!chosen && !fits_cache(problem, residency)) continue;
       problem.residency = residency;
       add_problem(problems, problem);
     }
   }
   if (!flags.from.empty()) add_logged(flags.from, problems);
   if (!flags.sizes.empty()) add_product(flags, problems);
-  if (problems.empty())
-    throw Error(ErrorCode::invalid_argument, "--from",
-                fmt::format("--from = '{}' holds no problem that can be tuned", flags.from));
+  if (problems.empty()) refuse_value("--from", flags.from, "contains no problem that can be tuned");
   return in_order(std::move(problems));
 }
 
 Seeds::Seeds(const std::string& path) {
+  require_readable("--seeds", path);
   std::ifstream file(path);
-  if (!file)
-    throw Error(ErrorCode::invalid_argument, "--seeds", fmt::format("--seeds = '{}' cannot be read", path));
   auto base = nlohmann::json::object();  // of a sweep's turns, which say what differs from it
   int number = 0;
   const auto take = [&](const nlohmann::json& row) {
@@ -293,8 +270,7 @@ Seeds::Seeds(const std::string& path) {
   for (std::string line; next_line(file, line);) {
     ++number;
     visit_json(line, take, [&](const std::string& why) {
-      throw Error(ErrorCode::io, "--seeds",
-                  fmt::format("--seeds = '{}': line {} cannot be read ({})", path, number, why));
+      io_fault("--seeds", "--seeds = '{}': line {} is invalid ({})", path, number, why);
     });
   }
 }
@@ -317,33 +293,33 @@ std::vector<nlohmann::json> Seeds::of(const std::string& family, const GemmProbl
   return configs;
 }
 
-bool are_factorizations(const TuneFlags& flags) {
-  const auto count = std::count_if(flags.problems.begin(), flags.problems.end(), is_lu_text);
-  if (count == 0) return false;
-  if (count != std::ssize(flags.problems))
-    throw Error(ErrorCode::invalid_argument, "PROBLEM",
-                "products and factorizations are not tuned in one run: name either");
-  refuse_flags_of_products(flags);
-  return true;
-}
-
-std::vector<LuProblem> factorizations_of(const TuneFlags& flags) {
-  std::vector<LuProblem> problems;
-  for (const std::string& text : flags.problems) {
-    const LuProblem problem = parse_lu_problem(text);
-    if (problem.m < 1 || problem.n < 1 || problem.lda < problem.m)
-      throw Error(ErrorCode::invalid_argument, "PROBLEM",
-                  fmt::format("PROBLEM = {} has nothing to factor, or columns that overlap", text));
-    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
-  }
-  return problems;
+void refuse_flags_of_products(const TuneFlags& flags, const std::string& what) {
+  const TuneFlags usual;
+  const std::pair<const char*, bool> given[] = {{"--sizes", !flags.sizes.empty()},
+                                                {"--from", !flags.from.empty()},
+                                                {"--dtype", flags.dtype != usual.dtype},
+                                                {"--op", flags.op != usual.op},
+                                                {"--layout", flags.layout != usual.layout},
+                                                {"--block", flags.block != usual.block},
+                                                {"--beta", flags.beta != usual.beta},
+                                                {"--residency", flags.residency != usual.residency},
+                                                {"--location", !flags.location.empty()},
+                                                {"--objective", flags.objective != usual.objective},
+                                                {"--family", flags.family != usual.family},
+                                                {"--space", flags.space != usual.space},
+                                                {"--vary", !flags.vary.empty()},
+                                                {"--configs", !flags.configs.empty()},
+                                                {"--seeds", !flags.seeds.empty()},
+                                                {"--window", !flags.window.empty()},
+                                                {"--check", flags.check}};
+  for (const auto& [name, is_given] : given)
+    if (is_given) not_supported(name, "{} does not apply to {}", name, what);
 }
 
 ChoiceRules rules_of(const TuneFlags& flags) {
   ChoiceRules rules;
   if (flags.space != "usual" && flags.space != "whole")
-    throw Error(ErrorCode::invalid_argument, "--space",
-                fmt::format("--space = '{}' is neither usual nor whole", flags.space));
+    refuse_value("--space", flags.space, "is not one of usual, whole");
   rules.whole_space = flags.space == "whole";
   for (const std::string& text : flags.set) rules.choices.push_back(parse_choice(text));
   for (const std::string& text : flags.where) rules.conditions.push_back(AxisCondition::parse(text));
@@ -365,15 +341,13 @@ void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const cha
                            {"--window", !flags.window.empty()},
                            {"--clock", flags.clock != usual.clock}});
   for (const auto& [name, given] : more)
-    if (given)
-      throw Error(ErrorCode::unsupported, name, fmt::format("{} has no meaning with {}", name, what));
+    if (given) not_supported(name, "{} does not apply to {}", name, what);
 }
 
 BudgetClock clock_of(const TuneFlags& flags) {
   if (flags.clock == "turns") return BudgetClock::of_turns();
   if (flags.clock == "wall") return {};
-  throw Error(ErrorCode::invalid_argument, "--clock",
-              fmt::format("--clock = '{}' is neither wall nor turns", flags.clock));
+  refuse_value("--clock", flags.clock, "is not one of wall, turns");
 }
 
 TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
@@ -385,16 +359,33 @@ std::string usual_log(const Environment& environment, const std::string& flag, c
                       bool resume) {
   const std::string path = cache_file(environment, name);
   if (path.empty() && resume)
-    throw Error(
-        ErrorCode::invalid_argument, "--resume",
-        fmt::format("--resume: there is no cache folder that a log could lie in, and --{} names none", flag));
+    wrong_use("--resume", "--resume needs --{}: there is no cache folder with a log", flag);
   if (path.empty()) return "";
   const auto folder = std::filesystem::path(path).parent_path();
   if (const int error = make_own_folders(folder); error != 0)
-    throw Error(ErrorCode::io, "--" + flag,
-                fmt::format("--{} is not given, and the cache folder '{}' cannot be made: {}", flag,
-                            folder.string(), system_error_text(error)));
+    io_fault("--" + flag, "--{} is not given, and the cache folder '{}' cannot be made: {}", flag,
+             folder.string(), system_error_text(error));
   return path;
+}
+
+// Finds and opens the user's database.
+std::unique_ptr<WisdomStore> open_own_wisdom(const std::string& flag, const std::string& asked) {
+  const Environment environment = Environment::read();
+  const std::string path = asked.empty() ? user_wisdom_path(environment) : asked;
+  const std::string argument = !asked.empty() ? "--" + flag : "TILEWRIGHT_WISDOM";
+  if (path.empty())
+    wrong_use(argument, "{} is empty, and neither HOME nor XDG_DATA_HOME is an absolute path: name a file",
+              argument);
+  if (is_lines_file(path))
+    wrong_use(argument, "{} = '{}' holds JSON lines, which are only read: name a database to write to",
+              argument, path);
+  return std::make_unique<WisdomStore>(path, sqlite::Mode::write);
+}
+
+std::unique_ptr<WisdomStore> open_store_for_search(const std::string& asked) {
+  auto store = open_own_wisdom("wisdom", asked);
+  store->at_once([] {});  // reading works beside a writer; this tests whether writing does
+  return store;
 }
 
 }  // namespace tilewright::cli

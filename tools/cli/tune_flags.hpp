@@ -1,16 +1,17 @@
-// What `tune` is told: its flags, and the problems and restrictions they stand for. The searching is done in
-// tune.cpp and tune_check.cpp.
+// The flags of `tune`, and the problems and restrictions that they describe. tune.cpp and tune_check.cpp
+// search. And the user's own wisdom, for the verbs that write it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/env.hpp"
-#include "core/lu_problem.hpp"
 #include "core/problem.hpp"
-#include "tune/budget_clock.hpp"
 #include "tune/family/config_choice.hpp"
 #include "tune/family/machine.hpp"
+#include "tune/search_loop.hpp"
+#include "wisdom/store.hpp"
 
 namespace tilewright::cli {
 
@@ -37,25 +38,22 @@ struct TuneFlags {
   std::string vary, configs, seeds, window;
   bool resume = false;
   bool check = false;
+  bool shipped = false;  // --check: the records of tilewright too
   bool verbose = false;
 };
 
 // "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming the flag.
 double parse_duration(const char* flag, const std::string& text);
 
-// Whether it is left to the tool what is tuned.
+// True if the flags leave the choice of problems to the tool.
 bool names_no_problem(const TuneFlags& flags);
 
 // The distinct problems that were named, recorded (--from) or listed (--sizes), by element type, or what most
 // users need on this machine.
 std::vector<GemmProblem> problems_of(const TuneFlags& flags);
 
-// True if the problems that are named are factorizations. Throws Error(invalid_argument) where others are
-// products, Error(unsupported) naming a flag that only products have.
-bool are_factorizations(const TuneFlags& flags);
-
-// The distinct ones.
-std::vector<LuProblem> factorizations_of(const TuneFlags& flags);
+// Throws Error(unsupported) naming a flag that is for products alone, and has no meaning with `what`.
+void refuse_flags_of_products(const TuneFlags& flags, const std::string& what);
 
 // --seeds: configs that earlier runs found, as further candidates of a search; those of wisdom's records, of
 // rows of results, or of the log of a sweep.
@@ -66,8 +64,8 @@ class Seeds {
   // file that cannot be read, Error(io) naming the line.
   explicit Seeds(const std::string& path);
 
-  // Those of `family` for the same types, operations, sizes, layout, leading dimensions, beta and place,
-  // whatever the batch: of the nearest number of problems first.
+  // Returns the configs of `family` for the same types, operations, sizes, layout, leading dimensions, beta
+  // and location, sorted by the distance of the batch count.
   std::vector<nlohmann::json> of(const std::string& family, const GemmProblem& problem) const;
 
  private:
@@ -97,5 +95,28 @@ TuneMachine machine_of(const TuneFlags& flags, Isa isa);
 // is no such folder, and then nothing is kept. Throws Error(io) where it cannot be made, and
 // Error(invalid_argument) where an earlier run's is wanted and there is no folder.
 std::string usual_log(const Environment& environment, const std::string& flag, const char* name, bool resume);
+
+// Opens the user's own wisdom for the verbs that write it.
+
+// Opens the database of that name or, for "", that of TILEWRIGHT_WISDOM or of the user's data folder. Throws
+// Error(invalid_argument) naming the flag if the file holds JSON lines, which are read-only.
+std::unique_ptr<WisdomStore> open_own_wisdom(const std::string& flag, const std::string& asked);
+
+// Opens the database of --wisdom for a search, whose result must be storable: throws Error(io) if another
+// process keeps it locked.
+std::unique_ptr<WisdomStore> open_store_for_search(const std::string& asked);
+
+// Returns search(). If it fails because of the database, the error says that the log has the measurements, if
+// there is one.
+template <class F>
+auto saying_what_is_saved(bool has_log, F&& search) {
+  try {
+    return search();
+  } catch (const Error& error) {
+    if (error.argument() != "wisdom" || !has_log) throw;
+    throw Error(error.code(), error.argument(),
+                std::string(error.what()) + "; the measurements are in the log, and --resume reads them");
+  }
+}
 
 }  // namespace tilewright::cli

@@ -4,23 +4,32 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace tilewright::cli {
 
+class ToolOperation;
+using ToolOperations = std::vector<const ToolOperation*>;
+
 void add_gemm(CLI::App& app);
-void add_bench(CLI::App& app);
-void add_tune(CLI::App& app);
-void add_explain(CLI::App& app);
+void add_bench(CLI::App& app, const ToolOperations& operations);
+void add_tune(CLI::App& app, const ToolOperations& operations);
+void add_explain(CLI::App& app, const ToolOperations& operations);
 void add_info(CLI::App& app);
 void add_wisdom(CLI::App& app);
 void add_analyze(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_lu(CLI::App& app);
 void add_record(CLI::App& app);
+void add_pages(CLI::App& app);
 
-// Prints the output of `tilewright` without a verb.
-void print_welcome();
+// Checks an option that is read into an integer. Its message continues the option's name, as those of all
+// validators do.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 // Thrown if a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
 // reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,

@@ -103,7 +103,7 @@ std::unique_ptr<DeviceMemory> SimulatedDevice::allocate(std::int64_t bytes) {
   check();
   if (++allocations_ == faults_.failing_allocation || bytes > model_.memory_bytes - used_bytes_)
     throw Error(ErrorCode::out_of_memory, "gpu",
-                fmt::format("{} has no {} bytes left of {}", name(), bytes, model_.memory_bytes));
+                fmt::format("{} has fewer than {} bytes left of {}", name(), bytes, model_.memory_bytes));
   return std::make_unique<SimulatedMemory>(*this, bytes, !node_.product());
 }
 

@@ -22,8 +22,7 @@ class Account {
       account().seconds_[std::size_t(part_)] +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
-    Span(const Span&) = delete;
-    Span& operator=(const Span&) = delete;
+    Span& operator=(Span&&) = delete;
 
    private:
     Part part_;

@@ -20,7 +20,7 @@ int block_of_text(const char* text) {
   const long value = std::strtol(text, &end, 10);
   if (*end == '\0' && value >= 1 && value <= largest_block) return int(value);
   tell("tilewright: TILEWRIGHT_SCALAPACK_BLOCK = '" + std::string(text) + "' is not a number from 1 to " +
-       std::to_string(largest_block) + ", and is taken for " + std::to_string(usual_block) + ".\n");
+       std::to_string(largest_block) + "; the block is " + std::to_string(usual_block) + ".\n");
   return usual_block;
 }
 

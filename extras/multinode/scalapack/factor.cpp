@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/dispatch.hpp"
 #include "scalapack/account.hpp"
 #include "scalapack/on_gpus.hpp"
 
@@ -23,8 +24,7 @@ class Topologies {
     for (std::size_t i = 0; i < kinds.size(); ++i)
       tools().set_topology(&context_, kinds[i].operation, kinds[i].scope, &before_[i], 9, 10, 1);
   }
-  Topologies(const Topologies&) = delete;
-  Topologies& operator=(const Topologies&) = delete;
+  Topologies& operator=(Topologies&&) = delete;
 
  private:
   struct Kind {
@@ -160,9 +160,6 @@ void factor(const int* m, const int* n, T* a, const int* ia, const int* ja, cons
 
 #define TILEWRIGHT_FACTOR(T) \
   template void factor(const int*, const int*, T*, const int*, const int*, const int*, int*, int*);
-TILEWRIGHT_FACTOR(float)
-TILEWRIGHT_FACTOR(double)
-TILEWRIGHT_FACTOR(std::complex<float>)
-TILEWRIGHT_FACTOR(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_FACTOR)
 
 }  // namespace tilewright::scalapack

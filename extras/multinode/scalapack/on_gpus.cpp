@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dispatch.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/host/tell.hpp"
 #include "scalapack/account.hpp"
@@ -119,9 +120,6 @@ bool factor_on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pi
 }
 
 #define TILEWRIGHT_ON_GPUS(T) template bool factor_on_gpus(int, int, T*, int, int, const int*, int*, int*);
-TILEWRIGHT_ON_GPUS(float)
-TILEWRIGHT_ON_GPUS(double)
-TILEWRIGHT_ON_GPUS(std::complex<float>)
-TILEWRIGHT_ON_GPUS(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_ON_GPUS)
 
 }  // namespace tilewright::scalapack

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/dispatch.hpp"
+
 namespace tilewright::scalapack {
 namespace {
 
@@ -68,9 +70,6 @@ void swap(const char* direction, const char* what, const int* n, T* a, const int
   template void factor_panel(const int*, const int*, T*, const int*, const int*, const int*, int*, int*); \
   template void swap(const char*, const char*, const int*, T*, const int*, const int*, const int*,        \
                      const int*, const int*, const int*);
-TILEWRIGHT_PANEL(float)
-TILEWRIGHT_PANEL(double)
-TILEWRIGHT_PANEL(std::complex<float>)
-TILEWRIGHT_PANEL(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_PANEL)
 
 }  // namespace tilewright::scalapack

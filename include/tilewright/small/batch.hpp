@@ -1,6 +1,13 @@
-// Batch<T, M, N>: count matrices of one compile-time size, owned, one behind the other; and the product of
-// batches. Sizes are part of the type, so a batch of another shape is another type and mismatched products do
-// not compile.
+/// @file
+/// Batch<T, M, N>: `count` matrices of one compile-time size, owned, one behind the other; and the product of
+/// batches. Sizes are part of the type, so a batch of another shape is another type and mismatched products
+/// do not compile. small.hpp includes this header.
+/// @par Memory A Batch owns its elements; views of it are valid until it is moved from, assigned to or
+/// destroyed.
+/// @par Threads Different threads may use different Batches, or different matrices of one.
+/// @par Errors Constructors throw Error(invalid_argument) for a negative count and std::bad_alloc; products
+/// throw
+///   as their comment says.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +43,7 @@ struct AlignedAllocator {
 
 }  // namespace small
 
-// One column-major M x N matrix of a Batch, packed; T is const in a const batch.
+/// One column-major M x N matrix of a Batch, packed; T is const in a const batch.
 template <class T, std::int64_t M, std::int64_t N>
 class BatchItem {
  public:
@@ -44,6 +51,7 @@ class BatchItem {
   static constexpr std::int64_t cols = N;
   static constexpr std::int64_t ld = M;
 
+  /// Makes a view of the matrix at `data`, which data() returns; (i, j) is an element. Nothing is thrown.
   constexpr explicit BatchItem(T* data) : data_(data) {}
   constexpr T* data() const { return data_; }
   constexpr T& operator()(std::int64_t i, std::int64_t j) const { return data_[i + j * M]; }
@@ -53,6 +61,7 @@ class BatchItem {
   T* data_;
 };
 
+/// `size()` matrices of M x N elements, packed and column-major, `stride` elements apart, 64-byte aligned.
 template <small::Element T, std::int64_t M, std::int64_t N>
 class Batch {
  public:
@@ -63,9 +72,10 @@ class Batch {
   static constexpr std::int64_t stride = M * N;
 
   Batch() = default;
-  // All elements are zero.
+  /// Makes `count` matrices of zeros.
   explicit Batch(std::int64_t count) : data_(checked(count)) {}
 
+  /// Return the number of matrices, the address of the first element, and matrix p.
   std::int64_t size() const { return static_cast<std::int64_t>(data_.size()) / stride; }
   T* data() { return data_.data(); }
   const T* data() const { return data_.data(); }
@@ -74,7 +84,7 @@ class Batch {
     return BatchItem<const T, M, N>(data() + p * stride);
   }
 
-  // For the functions of gemm.hpp.
+  /// Converts to a view for the functions of gemm.hpp.
   operator StridedBatch<T>() { return {{data(), M, N, M}, stride, size()}; }
   operator StridedBatch<const T>() const { return {{data(), M, N, M}, stride, size()}; }
 
@@ -121,9 +131,11 @@ inline void require_threads(int threads) {
 
 }  // namespace small
 
-// C[p] = alpha * op(A[p]) * op(B[p]) + beta * C[p] for every p. threads = 1 stays on the caller's thread;
-// more, or 0 for OpenMP's default, shares the problems out where the caller compiles with OpenMP and is
-// refused where it does not. Throws Error naming a batch whose count differs from C's.
+/// C[p] = alpha * op(A[p]) * op(B[p]) + beta * C[p] for every p.
+/// @par Threads threads = 1 stays on the calling thread; more, or 0 for OpenMP's default, divide the
+/// problems.
+/// @throws Error invalid_argument naming a batch whose count differs from C's or a negative `threads`;
+///   unsupported for several threads if the caller is compiled without OpenMP.
 template <Op OpA = Op::none, Op OpB = Op::none, small::Element T, std::int64_t RowsA, std::int64_t ColsA,
           std::int64_t RowsB, std::int64_t ColsB, std::int64_t M, std::int64_t N>
 TILEWRIGHT_INLINE void gemm(std::type_identity_t<T> alpha, const Batch<T, RowsA, ColsA>& a,

@@ -23,7 +23,7 @@ struct Number<std::complex<R>> {
   static constexpr int parts = 2;
 };
 
-// What a block needs to know of the call, in units of reals.
+// The properties of the call that a block depends on, in units of reals.
 template <class T>
 struct Call {
   using R = typename Number<T>::Real;
@@ -77,7 +77,8 @@ struct Sums {
   using V = Vector<R, P::lanes>;
   static constexpr int parts = Number<T>::parts;
 
-  // Whether C is met in vectors as wide as these, masked where more than two narrower ones would be needed.
+  // True if C is accessed in vectors as wide as these, masked where more than two narrower ones would be
+  // needed.
   static constexpr bool updated_masked =
       P::skip == 0 && P::lanes != P::valid && std::popcount(unsigned(P::valid)) > 2;
   static constexpr bool updated_whole = P::skip == 0 && (P::lanes == P::valid || updated_masked);

@@ -1,5 +1,5 @@
-// How small.hpp computes one product of compile-time size: the config, the rule that picks it from the
-// problem and the instruction set of the translation unit, and the division of the rows into vectors.
+// The computation of one product of compile-time size by small.hpp: the config, the rule that picks it from
+// the problem and the instruction set of the translation unit, and the division of the rows into vectors.
 // Arithmetic at compile time only: it generates no code and knows no element type.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tilewright::small {
 
-// What the translation unit may use, from the caller's flags.
+// The instructions that the translation unit may use, from the caller's flags.
 struct Isa {
   int vector_bytes = 16;  // widest vector
   int registers = 16;     // vector registers
@@ -28,7 +28,7 @@ inline constexpr Isa native_isa{16, 32, false};
 inline constexpr Isa native_isa{16, 16, false};
 #endif
 
-// What is done with the rows that do not fill a widest vector.
+// The treatment of rows that do not fill a widest vector.
 enum class Tail : std::uint8_t {
   exact,    // narrower vectors of 1, 2, 4, ... rows that add up
   overlap,  // one vector that ends with the last row and computes some rows a second time
@@ -147,7 +147,7 @@ constexpr Config choose_blocks(Shape s, Isa isa) {
   return c;
 }
 
-// Whether flat.hpp knows how: C, as a run of lanes, is a vector or a part of one.
+// True if flat.hpp can compute it: C, as a run of lanes, is a vector or a part of one.
 constexpr bool can_be_flat(Shape s, Isa isa) {
   const int bytes = s.m * s.n * s.element_bytes;
   return s.parts == 1 && s.m == s.n && s.m == s.k && (s.m == 2 || s.m == 4) && bytes >= 16 &&

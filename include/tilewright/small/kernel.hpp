@@ -46,7 +46,7 @@ struct Kernel {
   using LastRows =
       Rows<last_slice(Index).row, last_slice(Index).lanes, last_slice(Index).valid, last_slice(Index).skip>;
 
-  // Where all of A and a block of C fit the registers, the compiler sees through the loops and loads A once.
+  // If all of A and a block of C fit the registers, the compiler sees through the loops and loads A once.
   // Elsewhere it must not: g++ would carry elements of A and B from block to block and from pass to pass
   // (predictive commoning) and write short loops out, and then has not the registers for it.
   static constexpr bool seen_through = left_fits && blocks == 0 && unroll == K;

@@ -105,7 +105,7 @@ class Library:
         self.kind = kind
         self.views = VIEWS.get(type(kind))
         if self.views is None:
-            raise TypeError("einsum takes arrays of NumPy, PyTorch and CuPy, and host arrays that speak DLPack; convert other arrays of a GPU "
+            raise TypeError("einsum takes arrays of NumPy, PyTorch and CuPy, and host arrays with DLPack; convert other arrays of a GPU "
                             "by torch.as_tensor or cupy.asarray, which copy nothing")
         self.strides, self.view, self.overlap = self.views.strides, self.views.view, self.views.overlap
 
@@ -143,10 +143,10 @@ def adopted(operands):
     arrays = []
     for index, (kind, one) in enumerate(zip(kinds, operands)):
         if not alike(kind, library.kind):
-            raise TypeError(f"einsum: operand 0 is an array of {library.kind.name} and operand {index} of {kind.name}; convert one of them")
+            raise TypeError(f"einsum: operand 0 is an array of {library.kind.name}, but operand {index} is of {kind.name}: convert one of them")
         arrays.append(resolved(kind, kind.adopt(one, f"operand {index}")))
         if kind.device(arrays[-1]) != kind.device(arrays[0]):
-            raise ValueError(f"einsum: operand 0 lies on device {kind.device(arrays[0])} and operand {index} on {kind.device(arrays[-1])}")
+            raise ValueError(f"einsum: operand 0 is on device {kind.device(arrays[0])}, but operand {index} is on {kind.device(arrays[-1])}")
     return arrays, library
 
 
@@ -159,7 +159,7 @@ def joined_dtype(names, promote):
             raise TypeError(f"einsum: operands of {', '.join(names)} have no common type among {', '.join(DTYPES)}") from None
     for index, name in enumerate(names):
         if name not in ITEM_BYTES:
-            raise TypeError(f"einsum: operand {index} is of {name}; {', '.join(DTYPES)} are multiplied (promote=True converts)")
+            raise TypeError(f"einsum: element type {name} of operand {index} is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, or promote=True)")
         if name != names[0]:
-            raise TypeError(f"einsum: operand 0 is of {names[0]} and operand {index} of {name}; give them one type, or promote=True")
+            raise TypeError(f"einsum: the element types of operands 0 and {index} differ: {names[0]} and {name} (use one type, or promote=True)")
     return names[0]

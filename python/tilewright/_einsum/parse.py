@@ -24,10 +24,10 @@ def letters_of_sublists(arguments):
     labels = [label for one in [*lists, *([arguments[-1]] if given else [])] for label in one if label is not Ellipsis]
     for label in labels:
         if not hasattr(label, "__index__"):
-            raise TypeError(f"einsum: the label {label!r} of a sublist is neither a whole number nor Ellipsis")
+            raise TypeError(f"einsum: the label {label!r} of a sublist is not a whole number or Ellipsis")
     ordered = sorted(set(labels))  # NumPy's order if no result is named
     if len(ordered) > len(string.ascii_letters):
-        raise ValueError(f"einsum: {len(ordered)} different labels, and {len(string.ascii_letters)} are the most")
+        raise ValueError(f"einsum: {len(ordered)} different labels exceed the limit of {len(string.ascii_letters)}")
     names = dict(zip(ordered, sorted(string.ascii_letters)))
     parts = ["".join("..." if label is Ellipsis else names[label] for label in one) for one in lists]
     text = ",".join(parts)
@@ -39,10 +39,10 @@ def split_subscripts(subscripts, operand_count):
     text = "".join(subscripts.split())
     left, arrow, right = text.partition("->")
     if "->" in right or "-" in left.replace("->", "") or ">" in left:
-        raise ValueError(f"einsum subscripts '{subscripts}': '->' stands once, before the labels of the result")
+        raise ValueError(f"einsum subscripts '{subscripts}': '->' must occur once, before the labels of the result")
     inputs = left.split(",")
     if len(inputs) != operand_count:
-        raise ValueError(f"einsum subscripts '{subscripts}' name {len(inputs)} operands, and {operand_count} are given")
+        raise ValueError(f"einsum subscripts '{subscripts}' name {len(inputs)} operands, but {operand_count} are given")
     for part in [*inputs, right]:
         rest = part.replace("...", "", 1)
         for letter in rest:
@@ -63,7 +63,7 @@ def expand_ellipses(subscripts, inputs, output, ranks):
     for index, (labels, rank) in enumerate(zip(inputs, ranks)):
         named = len(labels) - 3 if "..." in labels else len(labels)
         if named > rank or ("..." not in labels and named < rank):
-            raise ValueError(f"einsum subscripts '{subscripts}': operand {index} has {rank} axes, its labels '{labels}' are for {named}"
+            raise ValueError(f"einsum subscripts '{subscripts}': operand {index} has {rank} axes, but its labels '{labels}' are for {named}"
                              f"{' or more' if '...' in labels else ''}")
         lengths.append(rank - named if "..." in labels else 0)
     used = set("".join(inputs) + (output or "")) - {"."}
@@ -79,7 +79,7 @@ def expand_ellipses(subscripts, inputs, output, ranks):
         named = "".join(labels.replace("...", "") for labels in inputs)
         return expanded, whole + "".join(letter for letter in sorted(set(named)) if named.count(letter) == 1)
     if "..." not in output and whole:
-        raise ValueError(f"einsum subscripts '{subscripts}': the operands have '...', the result has not")
+        raise ValueError(f"einsum subscripts '{subscripts}': the operands have '...', but the result does not")
     return expanded, of(output, len(whole))
 
 
@@ -90,11 +90,11 @@ def sizes_of(inputs, shapes):
         own = {}
         for letter, size in zip(labels, shape):
             if own.setdefault(letter, size) != size:
-                raise ValueError(f"einsum: label '{letter}' stands for axes of {own[letter]} and of {size} in operand {index}")
+                raise ValueError(f"einsum: label '{letter}' has the sizes {own[letter]} and {size} in operand {index}")
         for letter, size in own.items():
             known = sizes.get(letter, 1)
             if size != 1 and known != 1 and size != known:
-                raise ValueError(f"einsum: label '{letter}' has size {known} in operand {said_by[letter]} and {size} in operand {index}")
+                raise ValueError(f"einsum: label '{letter}' has size {known} in operand {said_by[letter]}, but {size} in operand {index}")
             if letter not in sizes or size != 1:
                 sizes[letter], said_by[letter] = size, index
     return sizes
@@ -109,7 +109,7 @@ def parse(subscripts, shapes):
     sizes = sizes_of(inputs, shapes)
     for letter in output:
         if letter not in sizes:
-            raise ValueError(f"einsum subscripts '{subscripts}': label '{letter}' of the result is in no operand")
+            raise ValueError(f"einsum subscripts '{subscripts}': label '{letter}' of the result is not in any operand")
         if output.count(letter) > 1:
-            raise ValueError(f"einsum subscripts '{subscripts}': label '{letter}' stands twice in the result")
+            raise ValueError(f"einsum subscripts '{subscripts}': label '{letter}' occurs twice in the result")
     return Expression(tuple(inputs), output, sizes)

@@ -90,7 +90,7 @@ def given_path(path, count):
         if len(pair) == 1 and left == 1:
             continue
         if len(pair) != 2 or pair[0] == pair[1] or pair[0] < 0 or pair[1] >= left:
-            raise ValueError(f"einsum optimize: step {tuple(step)} does not name two of the {left} operands that are left")
+            raise ValueError(f"einsum optimize: step {tuple(step)} does not name two of the {left} remaining operands")
         checked.append(pair)
         left -= 1
     if left != 1:
@@ -105,7 +105,7 @@ def contraction_path(inputs, output, sizes, optimize="auto"):
     if not isinstance(optimize, (str, bool)):
         return given_path(optimize, len(inputs))
     if optimize not in ("auto", "greedy", "optimal", True, False):
-        raise ValueError(f"einsum optimize: '{optimize}' is not 'auto', 'greedy', 'optimal' or a path")
+        raise ValueError(f"einsum optimize: '{optimize}' is not one of 'auto', 'greedy', 'optimal', or a path")
     if len(inputs) == 1:
         return []
     if optimize == "optimal" or (optimize != "greedy" and len(inputs) <= EXACT):

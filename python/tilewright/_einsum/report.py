@@ -1,7 +1,8 @@
 """The result of einsum_path(): a plan in words and as plain data."""
 
-import html
 import math
+
+from .. import _html
 
 
 class EinsumPath:
@@ -38,9 +39,8 @@ class EinsumPath:
     __repr__ = __str__
 
     def _repr_html_(self):
-        head, *rows = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.rows()]
-        title = html.escape(str(self).partition("\n")[0])
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+        head, *rows = self.rows()
+        return _html.table(head, rows, str(self).partition("\n")[0])
 
 
 def step_data(step):

@@ -36,7 +36,7 @@ class Call:
         else:
             self.subscripts, operands = letters_of_sublists(arguments)
         if not operands:
-            raise ValueError(f"einsum subscripts '{self.subscripts}': no operand is given")
+            raise ValueError(f"einsum subscripts '{self.subscripts}': an operand is missing")
         self.like = operands[0]
         self.operands, self.library = adopted(operands)
         kind = self.library.kind
@@ -60,13 +60,13 @@ class Call:
     def checked_out(self, out):
         kind = kind_of(out, "out")
         if not alike(kind, self.library.kind):
-            raise TypeError(f"einsum: out is an array of {kind.name} and the operands are of {self.library.kind.name}")
+            raise TypeError(f"einsum: out is an array of {kind.name}, but the operands are of {self.library.kind.name}")
         out = kind.adopt_out(out)
         if kind.dtype(out) != self.dtype:
-            raise TypeError(f"einsum: out is of {kind.dtype(out)} and the operands are of {self.dtype}")
+            raise TypeError(f"einsum: out has the element type {kind.dtype(out)}, but the operands have {self.dtype}")
         check_writable(kind, out)
         if kind.device(out) != kind.device(self.operands[0]):
-            raise ValueError(f"einsum: the operands lie on device {kind.device(self.operands[0])} and out on {kind.device(out)}")
+            raise ValueError(f"einsum: the operands are on device {kind.device(self.operands[0])}, but out is on {kind.device(out)}")
         return out
 
     def plan(self, optimize):
@@ -89,7 +89,7 @@ def key_of(optimize):
     try:
         return tuple(step if isinstance(step, str) else tuple(map(operator.index, step)) for step in optimize)
     except TypeError:
-        raise TypeError(f"einsum optimize: {optimize!r} is neither a word, True or False, nor a path of pairs of whole numbers") from None
+        raise TypeError(f"einsum optimize: {optimize!r} is not a word, True, False, or a path of pairs of whole numbers") from None
 
 
 def letters_with_strides(labels, strides, shape):
@@ -108,7 +108,7 @@ def plan_of(subscripts, shapes, strides, dtype, out_shape, out_strides, apart, o
     sizes, output = expression.sizes, expression.output
     shape = tuple(sizes[letter] for letter in output)
     if out_shape is not None and out_shape != shape:
-        raise ValueError(f"einsum: out has shape {out_shape} and the result {shape}")
+        raise ValueError(f"einsum: out has the shape {out_shape}, but the result has {shape}")
     path = contraction_path(expression.inputs, output, sizes, optimize)
     if 0 in sizes.values():
         return shape, None, expression
@@ -268,7 +268,7 @@ def checked_scalars(dtype, alpha, beta, out):
     values = [factor(name, value, dtype) for name, value in (("alpha", alpha), ("beta", beta))]
     alpha, beta = (value if value.imag else value.real for value in values)
     if out is None and beta != 0:
-        raise ValueError(f"einsum: beta is {beta!r} and there is no out that it could scale")
+        raise ValueError(f"einsum: beta = {beta!r} needs out, the array that it scales")
     return alpha, beta
 
 
@@ -290,7 +290,7 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
 
     Raises TypeError for types and ValueError for subscripts, shapes and a read-only out, before anything is written."""
     if "stream" in options:
-        raise TypeError("einsum takes no stream: its sums, copies and products are queued on the arrays' current one")
+        raise TypeError("einsum takes no stream: its work is queued on the current stream of the arrays")
     call = Call(arguments, out, promote)
     alpha, beta = checked_scalars(call.dtype, alpha, beta, out)
     make_options(options)  # checked here because no product may read them

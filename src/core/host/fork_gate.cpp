@@ -1,5 +1,4 @@
-// One word counts the threads within a Section and the forks that wait for them. Handlers of fork close the
-// gate, wait and open it again; a child counts itself alone.
+// One word counts the threads within a Section and the forks that wait; a child counts itself alone.
 #include "core/host/fork_gate.hpp"
 
 #include <pthread.h>
@@ -8,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <utility>
 
 namespace tilewright::fork_gate {
 namespace {
@@ -42,8 +40,7 @@ bool close_gate(Clock::duration patience) {
 }
 
 // A thread within a Section may wait for a thread that wants to enter one, so the gate is closed only for
-// short periods, and fork does not wait for ever: a program whose calls never return is better served by a
-// child that may not compute than by none.
+// short periods. fork does not wait for ever: a child that may not compute is better than none.
 void before_fork() {
   if (std::exchange(is_forking, true)) return;  // see go_first
   const NoCancel scope;

@@ -1,7 +1,6 @@
-// Makes fork safe while other threads are at work. A child of fork has the forking thread alone: a lock held
-// by another thread, or a one-time initialisation that another thread has begun, stays so for ever there.
-// Therefore fork waits until no other thread is within a Section. Every lock and every static of the library
-// that calls reach is a Mutex or a Once; nothing else registers with pthread_atfork.
+// Makes fork safe beside other threads: it waits until none is within a Section, because a lock held, or an
+// initialisation begun, by another thread would stay so for ever in the child. Every lock and every static of
+// the library that calls reach is a Mutex or a Once; nothing else registers with pthread_atfork.
 #pragma once
 
 #include <atomic>
@@ -20,28 +19,25 @@ namespace fork_gate {
 void enter() noexcept;
 void leave() noexcept;
 
-// Must be called once after loading a library that may register fork handlers itself: the handler registered
-// last runs first before fork, and a library that ends its threads there must not be at work any more.
+// Must be called after loading a library that may register fork handlers itself, so that this one's,
+// registered last, run before a handler that ends the library's threads.
 void go_first() noexcept;
 
 // True if the calling thread is within a Section.
 bool is_within() noexcept;
 
-// Returns the number of forks between the process that loaded the library and this one. Threads started under
-// another number do not exist any more.
+// Returns the number of forks since the library was loaded. Threads started at another number are gone.
 int generation() noexcept;
 
 // True if this process is, or descends from, a child of a process that had several threads.
 bool threads_were_lost() noexcept;
 
-// While a Section lives, no fork happens and the thread is not cancelled: for work that must not stay half
-// done.
+// While a Section lives, no fork happens and the thread is not cancelled.
 class Section {
  public:
   Section() noexcept { enter(); }
   ~Section() { leave(); }
-  Section(const Section&) = delete;
-  Section& operator=(const Section&) = delete;
+  Section& operator=(Section&&) = delete;
 
  private:
   NoCancel uncancelled_;
@@ -114,11 +110,9 @@ class LongMutex {
 };
 
 using Mutex = ForkSafe<std::mutex>;
-using RecursiveMutex = ForkSafe<std::recursive_mutex>;
 using SharedMutex = ForkSafe<std::shared_mutex>;
 
-// An object made once, by the first caller of get(), and never destroyed: threads may still use it while the
-// process ends.
+// An object made once by get() and never destroyed: threads may still use it while the process ends.
 template <class T>
 class Once {
  public:

@@ -1,12 +1,14 @@
-// Preserves the state of the host process across a call: errno, the calling thread's cancellability, and
-// signals. Fork is handled in fork_gate.hpp.
+// Preserves the state of the host process across a call: errno, the calling thread's cancellability, signals,
+// and exceptions. Fork is handled in fork_gate.hpp.
 #pragma once
 
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cerrno>
 #include <ctime>
+#include <exception>
 
 namespace tilewright {
 
@@ -15,29 +17,25 @@ class KeepErrno {
  public:
   KeepErrno() : before_(errno) {}
   ~KeepErrno() { errno = before_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
+  KeepErrno& operator=(KeepErrno&&) = delete;
 
  private:
   int before_;
 };
 
-// The calling thread cannot be cancelled while this lives: pthread_cancel unwinds the stack with an exception
-// that must not pass through code that would not release its resources, such as SQLite's, nor through
-// noexcept functions.
+// The calling thread cannot be cancelled while this lives: pthread_cancel unwinds the stack, and must not do
+// so through noexcept functions or through C code that would keep its resources, such as SQLite's.
 class NoCancel {
  public:
   NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
   ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
-  NoCancel(const NoCancel&) = delete;
-  NoCancel& operator=(const NoCancel&) = delete;
+  NoCancel& operator=(NoCancel&&) = delete;
 
  private:
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Threads started while this lives take no signals but those of their own faults: the host's handlers run on
-// the host's threads.
+// Threads started meanwhile take only their faults' signals: the host's handlers run on its own threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -48,8 +46,7 @@ class SignalsBlocked {
     pthread_sigmask(SIG_BLOCK, &all, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(SignalsBlocked&&) = delete;
 
  private:
   sigset_t before_{};
@@ -74,20 +71,38 @@ class HeldSignal {
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  HeldSignal(const HeldSignal&) = delete;
-  HeldSignal& operator=(const HeldSignal&) = delete;
+  HeldSignal& operator=(HeldSignal&&) = delete;
 
  private:
   sigset_t held_{}, before_{};
   bool was_pending_ = false;
 };
 
-// Repeats the system call f() until no signal interrupts it. Do not use it for close(), which has closed the
-// descriptor even if it was interrupted.
+// Repeats the system call f() until no signal interrupts it; not for close(), which closes even then.
 template <class F>
 auto uninterrupted(F&& f) {
   for (;;)
     if (const auto result = f(); result != -1 || errno != EINTR) return result;
 }
+
+// Carries the first exception out of code that exceptions must not leave: another thread or another stack.
+class FirstException {
+ public:
+  template <class F>
+  void guard(F&& f) {
+    try {
+      f();
+    } catch (...) {
+      if (!taken_.exchange(true)) first_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::atomic<bool> taken_ = false;
+  std::exception_ptr first_;
+};
 
 }  // namespace tilewright

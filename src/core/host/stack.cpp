@@ -1,10 +1,8 @@
-// Allocates the library's own stacks and switches to them. Each thread keeps one stack that is large enough
-// for kernels; larger ones are released at once.
+// Allocates stacks and switches to them. Threads keep one for kernels; larger ones are released at once.
 #include "core/host/stack.hpp"
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/per_thread.hpp"
@@ -34,15 +32,14 @@ class Stack {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (got == MAP_FAILED || mprotect(got, page, PROT_NONE) != 0) {
       if (got != MAP_FAILED) munmap(got, bytes + page);
-      throw Error(ErrorCode::out_of_memory, "", "there is no memory for the stack that this problem needs");
+      throw Error(ErrorCode::out_of_memory, "", "no memory for the stack that this problem needs");
     }
     low_ = static_cast<char*>(got) + page;
   }
   ~Stack() {
     if (low_ != nullptr) munmap(low_ - page, bytes_ + page);
   }
-  Stack(const Stack&) = delete;
-  Stack& operator=(const Stack&) = delete;
+  Stack& operator=(Stack&&) = delete;
 
   // Leaves the memory mapped for good.
   void keep() { low_ = nullptr; }
@@ -155,8 +152,7 @@ class AtWork {
  public:
   explicit AtWork(const Stack& stack) : before_(at_work) { at_work = &stack; }
   ~AtWork() { at_work = before_; }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
+  AtWork& operator=(AtWork&&) = delete;
 
  private:
   const Stack* before_;

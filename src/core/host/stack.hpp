@@ -1,6 +1,5 @@
-// Provides stack space for code that needs much of it. Callers may have little: threads are given as few as
-// 16 KiB, fibers live on memory that the system does not know as a stack, and an overflow ends the process,
-// or worse. So code that needs more than a little runs on memory of the library's own, one stack per thread.
+// Runs code that needs much stack on a stack of the library's own, one per thread. Callers may have little:
+// threads with 16 KiB, or fibers, whose stack the system does not know. An overflow would end the process.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/host/first_exception.hpp"
 #include "core/host/host_state.hpp"
 
 namespace tilewright {
@@ -16,8 +14,7 @@ namespace tilewright {
 // The library takes at most this much of a caller's stack; a small call as a whole stays within 8 KiB.
 inline constexpr std::size_t usual_stack_bytes = std::size_t(4) << 10;
 
-// Calls f(argument), which must not throw, with at least `bytes` bytes of stack. Throws Error(out_of_memory)
-// if there is no memory for them.
+// Calls f(argument), which must not throw, with at least `bytes` bytes of stack. Throws Error(out_of_memory).
 void call_with_stack(std::size_t bytes, void (*f)(void*), void* argument);
 
 // Calls f() likewise; f may throw.
@@ -37,9 +34,8 @@ void with_stack(std::size_t bytes, F&& f) {
   work.exception.rethrow();
 }
 
-// Calls f() for rare work that calls into other libraries, such as making a plan: with as much stack as a
-// thread has by default, with the host's errno preserved, and with cancellation of the thread disabled.
-// Returns the result of f.
+// Returns f(), for rare work that calls into other libraries, such as making a plan: with as much stack as a
+// thread has by default, errno preserved, and cancellation of the thread disabled.
 template <class F>
 auto at_ease(F&& f) {
   constexpr std::size_t much = std::size_t(4) << 20;

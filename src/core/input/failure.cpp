@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <locale.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -30,8 +29,7 @@ class PlainLocale {
     ::freelocale(plain_);
   }
   locale_t get() const { return plain_; }
-  PlainLocale(const PlainLocale&) = delete;
-  PlainLocale& operator=(const PlainLocale&) = delete;
+  PlainLocale& operator=(PlainLocale&&) = delete;
 
  private:
   locale_t plain_, before_ = nullptr;
@@ -54,7 +52,7 @@ Failure failure_of(const std::filesystem::filesystem_error& error) {
 
 Failure failure_of(const std::system_error& error) {
   return {is_lack_of_memory(error.code()) ? ErrorCode::out_of_memory : ErrorCode::io,
-          fmt::format("the system refused a request: {}", text_of(error.code()))};
+          fmt::format("system error: {}", text_of(error.code()))};
 }
 
 Failure described() {
@@ -69,7 +67,7 @@ Failure described() {
   } catch (const std::system_error& error) {
     return failure_of(error);
   } catch (const std::length_error&) {
-    return {ErrorCode::out_of_memory, "out of memory: a size is beyond what can be held"};
+    return {ErrorCode::out_of_memory, "out of memory: a size is too large"};
   } catch (const nlohmann::json::exception& error) {
     return {ErrorCode::internal, "internal error: " + json_fault(error)};
   } catch (const std::exception& error) {
@@ -88,7 +86,7 @@ Failure current_failure() {
 std::string system_error_text(int error_number) {
   const PlainLocale plain;
   return plain.get() != nullptr ? ::strerror_l(error_number, plain.get())
-                                : fmt::format("error {} of the system", error_number);
+                                : fmt::format("system error {}", error_number);
 }
 
 std::string loader_error() {

@@ -1,5 +1,5 @@
-// The one translation of exceptions and errors of other libraries and of the system into errors of this
-// project, for the places where exceptions end: the C interface, the tool and Python.
+// Translates exceptions and errors of the system and of other libraries into errors of this project, where
+// exceptions end: in the C interface, the tool and Python.
 #pragma once
 
 #include <exception>
@@ -14,9 +14,8 @@ struct Failure {
   std::string message;  // printable
 };
 
-// Describes the exception that is being handled: call it in a catch block. An Error keeps its message; for
-// others the message says what failed. Exceptions without an object, such as those that end a thread, pass
-// through.
+// Describes the exception that is being handled; an Error keeps its message. Exceptions without an object,
+// such as those that end a thread, pass through.
 Failure current_failure();
 
 // Returns the system's text for an error number in English, whatever the locale and its encoding.

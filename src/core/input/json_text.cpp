@@ -35,8 +35,8 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) override {
     fault_ = dynamic_cast<const Json::out_of_range*>(&error) != nullptr
-                 ? fmt::format("its byte {} ends a number that a double does not hold", byte)
-                 : fmt::format("no JSON from its byte {} on", byte);
+                 ? fmt::format("the number that ends at byte {} is out of the range of a double", byte)
+                 : fmt::format("invalid JSON at byte {}", byte);
     return false;
   }
 
@@ -78,7 +78,7 @@ class Builder : public nlohmann::json_sax<Json> {
 // Reads `text` into `value`. Returns "" or what is wrong with the text.
 std::string read(std::string_view text, Json& value) {
   if (text.size() > most_json_bytes)
-    return fmt::format("its {} bytes are more than the {} of a line", text.size(), most_json_bytes);
+    return fmt::format("its {} bytes exceed the limit of {} per line", text.size(), most_json_bytes);
   Builder builder;
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) return builder.fault();
   value = std::move(builder.result());
@@ -122,18 +122,5 @@ bool next_line(std::istream& stream, std::string& line) {
 }
 
 std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-template <class T>
-T json_number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end())
-    throw Error(ErrorCode::invalid_argument, key, fmt::format("'{}' is missing", key));
-  T value{};
-  value_from_json(*found, key, value);
-  return value;
-}
-template std::int64_t json_number<std::int64_t>(const Json&, const char*);
-template int json_number<int>(const Json&, const char*);
-template double json_number<double>(const Json&, const char*);
 
 }  // namespace tilewright

@@ -11,8 +11,7 @@ struct Character {
   std::size_t bytes = 0;  // 0: not UTF-8
 };
 
-// Decodes the character at the beginning of `text`, as RFC 3629 allows it: in its shortest form, no
-// surrogates.
+// Decodes the first character of `text`, as RFC 3629 allows it: in its shortest form, no surrogates.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

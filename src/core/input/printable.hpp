@@ -1,5 +1,4 @@
-// Makes text from outside, such as names and lines of files and errors of other libraries, fit to be printed
-// and to stand in JSON.
+// Makes text from outside fit to be printed and to stand in JSON.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// The checks of a problem's fields in the order of the BLAS argument list, so that the first fault is the one
-// whose number an info code reports.
+// Checks in the order of the BLAS argument list, so that an info code reports the first fault.
 #include "core/product/faults.hpp"
 
 #include <algorithm>
@@ -57,8 +56,8 @@ std::optional<Fault> kind_fault(const GemmProblem& p) {
   if (auto fault = unnamed("dtype", p.dtype, DType::c128)) return fault;
   if (auto fault = unnamed("layout", p.layout, Layout::variable)) return fault;
   if (auto fault = unnamed("location", p.location, Location::device)) return fault;
-  if (auto fault = unnamed("alpha", p.alpha, Scalar::general)) return fault;
-  if (auto fault = unnamed("beta", p.beta, Scalar::general)) return fault;
+  if (auto fault = unnamed("alpha", p.alpha, Scalar::per_problem)) return fault;
+  if (auto fault = unnamed("beta", p.beta, Scalar::per_problem)) return fault;
   return unnamed("residency", p.residency, Residency::l1);
 }
 
@@ -72,9 +71,8 @@ Fault too_long(const NamedOperand& x, const char* argument, int number, std::int
                       x.name.title)};
 }
 
-// Reports a matrix whose elements span too many bytes and names the larger of its factors. It computes in 128
-// bits because the fields are unchecked: the comparison against largest_span after each product prevents
-// wrapping.
+// Reports a matrix that spans too many bytes, by its larger factor. It computes in 128 bits because the
+// fields are unchecked: the comparison against largest_span after each product prevents wrapping.
 std::optional<Fault> matrix_span_fault(const GemmProblem& p, const NamedOperand& x) {
   if (Wide(x.ld) * x.cols <= largest_span / size_bytes(p.dtype)) return {};
   if (x.cols > x.ld) return too_long(x, x.cols_name.name, x.cols_name.number, x.cols);
@@ -109,9 +107,9 @@ std::optional<Fault> batch_fault(const GemmProblem& p, const Names& names) {
         count, 0,
         fmt::format("{} = {} pointers span more than 2^62 bytes of address space", count, p.batch_count)};
   if (p.layout == Layout::single && p.batch_count != 1)
-    return Fault{count, 0, fmt::format("{} = {} but a single problem is one", count, p.batch_count)};
+    return Fault{count, 0, fmt::format("{} = {} must be 1 for a single problem", count, p.batch_count)};
   if (is_interleaved(p.layout) && (p.block < 0 || (p.block == 0 && p.batch_count > 0)))
-    return Fault{"block", 0, fmt::format("block = {} but a block holds at least one problem", p.block)};
+    return Fault{"block", 0, fmt::format("block = {} must be at least 1", p.block)};
   if (p.layout == Layout::interleaved && p.block != p.batch_count)
     return Fault{"block", 0,
                  fmt::format("block = {} but an interleaved batch is one block of all {} problems", p.block,
@@ -132,8 +130,8 @@ std::optional<Fault> level_fault(const GemmProblem& p, const Names& names) {
   const Wide around = Wide(p.outer_count) * p.outermost_count;
   if (around == 0 ? p.batch_count != 0 : p.batch_count % around != 0)
     return Fault{count, 0,
-                 fmt::format("{} = {} is no multiple of {} = {} times {} = {}", count, p.batch_count, outer,
-                             p.outer_count, outermost, p.outermost_count)};
+                 fmt::format("{} = {} is not a multiple of {} = {} times {} = {}", count, p.batch_count,
+                             outer, p.outer_count, outermost, p.outermost_count)};
   return {};
 }
 
@@ -149,11 +147,10 @@ Fault overlap_at(const GemmProblem& p, const NamedOperand& c, std::size_t level)
   const auto levels = batch_levels(p);
   for (std::size_t i = 0; i < level; ++i)
     within = std::min(within + std::max<Wide>(0, Wide(levels[i].count - 1) * c.strides[i]), largest_span);
-  return {
-      c.name.strides[level], c.name.number,
-      fmt::format("{} = {} is smaller than the {} elements that {}, so neighbouring problems would overlap",
-                  c.name.strides[level], c.strides[level], std::int64_t(within),
-                  level == 0 ? "one C spans" : "lie within it")};
+  return {c.name.strides[level], c.name.number,
+          fmt::format("{} = {} is smaller than the {} elements that {}: neighbouring problems would overlap",
+                      c.name.strides[level], c.strides[level], std::int64_t(within),
+                      level == 0 ? "one C spans" : "it steps over")};
 }
 
 // Finds problems that share elements of C: each direction, the shortest stride first, must step over all that
@@ -180,16 +177,20 @@ std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) 
 std::optional<Fault> sums_fault(const GemmProblem& p, const Names& names) {
   if (auto fault = unnamed("sums", p.sums, Sums::stack)) return fault;
   if (p.sums == Sums::stack && p.layout != Layout::pointer)
-    return Fault{"layout", 0, fmt::format("layout = {} but a stack is a pointer batch", to_string(p.layout))};
+    return Fault{"layout", 0, fmt::format("layout = {} must be pointer for a stack", to_string(p.layout))};
   if (p.sums == Sums::batch_reduce && p.layout != Layout::pointer && p.layout != Layout::strided)
     return Fault{
         "layout", 0,
-        fmt::format("layout = {} but what is summed up is a strided or pointer batch", to_string(p.layout))};
+        fmt::format("layout = {} must be strided or pointer for a batch-reduce", to_string(p.layout))};
   if (has_levels(p) && p.sums != Sums::none)
     return Fault{names.counts[1], 0,
-                 fmt::format("{} = {}, {} = {}, but what is summed up has one level", names.counts[1],
+                 fmt::format("{} = {}, {} = {}, but sums of products have one level", names.counts[1],
                              p.outer_count, names.counts[2], p.outermost_count)};
-  if (p.run < 1) return Fault{"run", 0, fmt::format("run = {} but a C gets one product at least", p.run)};
+  for (const auto& [name, kind] : {std::pair("alpha", p.alpha), std::pair("beta", p.beta)})
+    if (p.sums != Sums::none && kind == Scalar::per_problem)
+      return Fault{name, 0,
+                   fmt::format("{} = per_problem, but products that share a C have one {}", name, name)};
+  if (p.run < 1) return Fault{"run", 0, fmt::format("run = {} must be at least 1", p.run)};
   return {};
 }
 
@@ -203,8 +204,7 @@ std::optional<Fault> stride_fault(const GemmProblem& p, const Names& names) {
 
 // Returns the fault of an invalid operation. Numbers of C callers keep their sign.
 Fault no_op(const Names::Operand& x, Op op) {
-  return {x.op, x.op_number,
-          fmt::format("{} = {} is none of n (0), t (1), c (2)", x.op, int(static_cast<signed char>(op)))};
+  return {x.op, x.op_number, unnamed_text<Op>(x.op, int(static_cast<signed char>(op)))};
 }
 
 Fault negative_size(const Names::Size& size, std::int64_t value) {
@@ -212,10 +212,7 @@ Fault negative_size(const Names::Size& size, std::int64_t value) {
 }
 
 Fault short_ld(const NamedOperand& x, bool by_rows) {
-  const char* const lies = by_rows ? "columns" : "rows";
-  return {x.name.ld, x.name.ld_number,
-          fmt::format("{} = {} is smaller than the {} {} of {}{}", x.name.ld, x.ld, x.rows, lies,
-                      x.name.title, by_rows ? ", which lies by rows" : "")};
+  return {x.name.ld, x.name.ld_number, short_ld_text(x.name.ld, x.ld, x.rows, x.name.title, by_rows)};
 }
 
 // Returns the first fault of two arguments that change places for row-major callers.
@@ -283,7 +280,7 @@ std::optional<Fault> address_fault(const Addresses& at, bool reads_ab, const Arg
   const auto in_place = [&](const Names::Operand& x, const void* address) -> std::optional<Fault> {
     if (address != at.c) return {};
     return Fault{names.c.matrix, names.c.number,
-                 fmt::format("{} is {}: {}", names.c.matrix, x.matrix, in_place_reason)};
+                 fmt::format("{} has the address of {}: {}", names.c.matrix, x.matrix, in_place_reason)};
   };
   return first_of(
       names, [&] { return in_place(names.a, at.a); }, [&] { return in_place(names.b, at.b); });

@@ -1,9 +1,10 @@
 // Two elements coincide if a sum of multiples of strides is (nearly) a given number: a bounded linear
-// Diophantine equation. The search takes strides from the largest to the smallest and tries only the
-// multiples that the smaller ones can compensate: few, if an array is a part of another one.
+// Diophantine equation. The search goes from the largest stride to the smallest and tries only the multiples
+// that the smaller ones can compensate.
 #include "core/product/overlap.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright {
 namespace {
@@ -65,39 +66,39 @@ class Search {
   Wide least_[most_terms + 1], most_[most_terms + 1];  // NOLINT: range of the sums of the terms from here on
 };
 
+// step_of(i) returns the count and the stride, in bytes, of dimension i.
+template <class StepOf>
+AddressRange range_from(std::uintptr_t address, std::int64_t item, int ndim, StepOf step_of) {
+  Wide low = 0, high = item;
+  for (int i = 0; i < ndim; ++i) {
+    const auto [count, stride] = step_of(i);
+    if (count == 0) return {address, address};
+    const Wide reach = Wide(count - 1) * stride;
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto at = [&](Wide offset) {
+    return std::uintptr_t(std::clamp<Wide>(Wide(address) + offset, 0, UINTPTR_MAX));
+  };
+  return {at(low), at(high)};
+}
+
 }  // namespace
 
 AddressRange range_of(const ArrayView& view) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-  __int128 low = 0, high = 0;
-  for (int i = 0; i < view.ndim; ++i) {
-    if (view.shape[i] == 0) return {begin, begin};
-    const __int128 reach = __int128(view.shape[i] - 1) * view.strides[i];
-    (reach < 0 ? low : high) += reach;
-  }
-  const __int128 size = size_bytes(view.dtype), most = UINTPTR_MAX;
-  const __int128 first = __int128(begin) + low * size, last = __int128(begin) + (high + 1) * size;
-  return {std::uintptr_t(std::clamp<__int128>(first, 0, most)),
-          std::uintptr_t(std::clamp<__int128>(last, 0, most))};
+  const std::int64_t size = size_bytes(view.dtype);
+  return range_from(reinterpret_cast<std::uintptr_t>(view.data), size, view.ndim,
+                    [&](int i) { return std::pair(view.shape[i], Wide(view.strides[i]) * size); });
+}
+
+AddressRange range_of(const Footprint& x) {
+  return range_from(x.address, x.item, x.ndim,
+                    [&](int i) { return std::pair(x.steps[i].count, x.steps[i].stride); });
 }
 
 bool may_overlap(const ArrayView& x, const ArrayView& y) {
   if (x.location != y.location) return false;
   const AddressRange a = range_of(x), b = range_of(y);
   return a.begin < b.end && b.begin < a.end;
-}
-
-AddressRange range_of(const Footprint& footprint) {
-  Wide low = 0, high = 0;
-  for (const Step& step : footprint.dimensions()) {
-    if (step.count == 0) return {footprint.address, footprint.address};
-    const Wide reach = Wide(step.count - 1) * step.stride;
-    (reach < 0 ? low : high) += reach;
-  }
-  const auto at = [&](Wide offset) {
-    return std::uintptr_t(std::clamp<Wide>(Wide(footprint.address) + offset, 0, UINTPTR_MAX));
-  };
-  return {at(low), at(high + footprint.item)};
 }
 
 bool plainly_apart(std::span<const Step> steps, std::int64_t item) {

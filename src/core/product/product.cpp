@@ -3,10 +3,9 @@
 // the batch become levels, the innermost three of them in one call.
 #include "core/product/product.hpp"
 
-#include <algorithm>
 #include <string>
 
-#include "core/product/overlap.hpp"
+#include "core/input/checked.hpp"
 
 namespace tilewright {
 namespace {
@@ -108,25 +107,22 @@ Product::Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, con
 
 // Describes a product without work: its sizes, as packed row-major operands have them, for problem().
 void Product::describe_empty(const ArrayView& c) {
-  const auto times = [](std::int64_t x, std::int64_t y) {
-    std::int64_t product = 0;
-    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
-  };
   m_ = c.shape[c.ndim - 1], n_ = c.shape[c.ndim - 2];
   left_.ld = result_.ld = std::max<std::int64_t>(m_, 1), right_.ld = std::max<std::int64_t>(k_, 1);
   std::int64_t count = 1;
-  for (int i = 0; i < c.ndim - 2; ++i) count = times(count, c.shape[i]);
+  for (int i = 0; i < c.ndim - 2; ++i) count = saturating_product(count, c.shape[i]);
   level_count_ = count == 1 ? 0 : 1;
-  levels_[0] = {count, times(left_.ld, k_), times(right_.ld, n_), times(result_.ld, n_)};
+  levels_[0] = {count, saturating_product(left_.ld, k_), saturating_product(right_.ld, n_),
+                saturating_product(result_.ld, n_)};
 }
 
 void Product::find_sizes(const ArrayView& a, const ArrayView& b, const ArrayView& c) {
   if (a.shape[a.ndim - 1] != b.shape[b.ndim - 2])
-    refuse_shapes("a", a, "b", b, "the columns of a are not as many as the rows of b");
+    refuse_shapes("a", a, "b", b, "a must have as many columns as b has rows");
   if (c.shape[c.ndim - 2] != a.shape[a.ndim - 2])
-    refuse_shapes("a", a, factors_.c_name, c, "they have not as many rows");
+    refuse_shapes("a", a, factors_.c_name, c, "the numbers of rows differ");
   if (c.shape[c.ndim - 1] != b.shape[b.ndim - 1])
-    refuse_shapes("b", b, factors_.c_name, c, "they have not as many columns");
+    refuse_shapes("b", b, factors_.c_name, c, "the numbers of columns differ");
   const auto refuse_dimensions = [&](const char* name, const ArrayView& x) {
     refuse_shapes(name, x, factors_.c_name, c,
                   (std::string(factors_.c_name) + " has fewer dimensions").c_str());
@@ -231,20 +227,12 @@ GemmProblem Product::problem() const {
   }
   if (level_count_ == 0) return p;
   p.layout = Layout::strided;
-  const int i = level_count_ - 1;
-  p.batch_count = levels_[i].count;
-  p.stride_a = levels_[i].a, p.stride_b = levels_[i].b, p.stride_c = levels_[i].c;
-  if (i >= 1) {
-    const Level& outer = levels_[i - 1];
-    p.outer_count = outer.count, p.outer_a = outer.a, p.outer_b = outer.b, p.outer_c = outer.c;
-    p.batch_count *= outer.count;
+  std::array<BatchLevel, most_batch_levels> innermost;
+  for (int i = 0; i < std::min(level_count_, int(most_batch_levels)); ++i) {
+    const Level& level = levels_[level_count_ - 1 - i];
+    innermost[std::size_t(i)] = {level.count, level.a, level.b, level.c};
   }
-  if (i >= 2) {
-    const Level& outer = levels_[i - 2];
-    p.outermost_count = outer.count, p.outermost_a = outer.a, p.outermost_b = outer.b,
-    p.outermost_c = outer.c;
-    p.batch_count *= outer.count;
-  }
+  set_batch_levels(p, innermost);
   return p;
 }
 

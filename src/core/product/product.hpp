@@ -3,12 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <complex>
 #include <vector>
 
 #include "core/problem.hpp"
-#include "core/product/array_view.hpp"
+#include "core/product/overlap.hpp"
 
 namespace tilewright {
 
@@ -24,10 +23,10 @@ struct Factors {
 // by a packed result that it copies back) and constructs the Product again.
 enum Copies : unsigned { copy_none = 0, copy_a = 1, copy_b = 2, copy_c = 4 };
 
-// c = alpha op(a) op(b) + beta c for each matrix of the batch, where op conjugates or not. a is (batch..., m,
-// k), b (batch..., k, n), c (batch..., m, n); batches of a and b broadcast to that of c. All operands have
-// one type and lie in one memory. If copies() is not copy_none, nothing else is known yet. Throws Error for
-// shapes that do not fit, naming both.
+// c = alpha op(a) op(b) + beta c, where op conjugates or not; a is (batch..., m, k), b (batch..., k, n), c
+// (batch..., m, n), and batches of a and b broadcast to that of c. All operands have one type and lie in one
+// memory. If copies() is not copy_none, nothing else is known yet. Throws Error naming both of two shapes
+// that do not fit.
 class Product {
  public:
   // The problem's A, B or C: the first matrix of the batch.

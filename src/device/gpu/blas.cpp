@@ -28,25 +28,26 @@ int operation(Op op) { return op == Op::none ? 0 : op == Op::trans ? 1 : 2; }
 
 // Returns "cublasDgemmBatched" for f64 and "Batched".
 std::string gemm_name(DType dtype, const char* kind) {
-  return fmt::format("cublas{}gemm{}", "SDCZ"[static_cast<int>(dtype)], kind);
+  return fmt::format("cublas{}gemm{}", "SDCZ"[int(dtype)], kind);
 }
 
-}  // namespace
-
-namespace {
-
-// A copy of a scalar, aligned to its size: cuBLAS reads a complex double by one aligned access, but
-// std::complex<double> guarantees half of that alignment only.
+// A scalar aligned to its size, as cuBLAS reads it; std::complex<double> has half of that alignment.
 class AlignedScalar {
  public:
   AlignedScalar(const void* value, DType dtype) {
-    std::memcpy(bytes_, value, static_cast<std::size_t>(size_bytes(dtype)));
+    std::memcpy(bytes_, value, std::size_t(size_bytes(dtype)));
   }
   operator const void*() const { return bytes_; }
 
  private:
   alignas(16) unsigned char bytes_[16];
 };
+
+void* open_library(const std::string& path) {
+  for (const char* name : {path.c_str(), "libcublas.so.13", "libcublas.so.12", "libcublas.so"})
+    if (void* library = *name == '\0' ? nullptr : dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return library;
+  return nullptr;
+}
 
 }  // namespace
 
@@ -60,23 +61,12 @@ F GpuBlas::find(const char* name) const {
 
 template <class F>
 F GpuBlas::function(Kind kind, DType dtype) const {
-  void* const known = functions_[static_cast<int>(kind)][static_cast<int>(dtype)];
+  void* const known = functions_[int(kind)][int(dtype)];
   if (known != nullptr) return reinterpret_cast<F>(known);
-  return find<F>(gemm_name(dtype, endings[static_cast<int>(kind)]).c_str());  // throws if missing
+  return find<F>(gemm_name(dtype, endings[int(kind)]).c_str());  // throws if missing
 }
 
-namespace {
-
-void* open_library(const std::string& path) {
-  for (const char* name : {path.c_str(), "libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-    if (void* library = *name == '\0' ? nullptr : dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return library;
-  return nullptr;
-}
-
-}  // namespace
-
-// The library is opened once and never closed: plans that are made concurrently ask at the same time, and a
-// cuBLAS that is unloaded and reloaded between their calls crashes the process.
+// Opened once and never closed: unloading cuBLAS while other threads call it crashes the process.
 bool GpuBlas::is_there() {
   static constinit Once<const bool> once;
   return once.get([] { return open_library({}) != nullptr; });
@@ -90,7 +80,7 @@ GpuBlas::GpuBlas(const std::string& path) : library_(open_library(path)) {
   int version = 0;
   check(find<int (*)(void*, int*)>("cublasGetVersion_v2")(handle_, &version), "cublasGetVersion");
   version_ = fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-  set_stream_ = dlsym(library_, "cublasSetStream_v2");
+  set_stream_ = find<int (*)(void*, CUstream_st*)>("cublasSetStream_v2");
   for (int kind = 0; kind < 3; ++kind)
     for (int dtype = 0; dtype < 4; ++dtype)
       functions_[kind][dtype] = dlsym(library_, gemm_name(static_cast<DType>(dtype), endings[kind]).c_str());
@@ -106,15 +96,10 @@ void GpuBlas::check(int status, const std::string& call) const {
 }
 
 void GpuBlas::check(int status, Kind kind, DType dtype) const {
-  if (status != 0) check(status, gemm_name(dtype, endings[static_cast<int>(kind)]));
+  if (status != 0) check(status, gemm_name(dtype, endings[int(kind)]));
 }
 
-void GpuBlas::set_stream(CUstream_st* stream) {
-  using SetStream = int (*)(void*, CUstream_st*);
-  const auto set = set_stream_ != nullptr ? reinterpret_cast<SetStream>(set_stream_)
-                                          : find<SetStream>("cublasSetStream_v2");
-  check(set(handle_, stream), "cublasSetStream");
-}
+void GpuBlas::set_stream(CUstream_st* stream) { check(set_stream_(handle_, stream), "cublasSetStream"); }
 
 void GpuBlas::set_workspace(void* memory, std::int64_t bytes) {
   using SetWorkspace = int (*)(void*, void*, std::size_t);
@@ -130,10 +115,10 @@ GpuBlas::Batch GpuBlas::batch_of(const GemmProblem& p, const Operands& o) {
 
 std::string GpuBlas::why_not(const GemmProblem& p) {
   if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
-    return fmt::format("cuBLAS knows no layout like {}", to_string(p.layout));
+    return fmt::format("cuBLAS does not support the layout {}", to_string(p.layout));
   const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch_count});
   if (largest <= std::numeric_limits<int>::max()) return "";
-  return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);
+  return fmt::format("{} does not fit the 32-bit integers of cuBLAS", largest);
 }
 
 void GpuBlas::multiply(const GemmProblem& problem, const Operands& operands) {
@@ -183,7 +168,7 @@ void GpuBlas::gemm_grouped(const std::vector<Batch>& groups) {
   }
   check(find<GemmGrouped>(name.c_str())(handle_, op_a.data(), op_b.data(), m.data(), n.data(), k.data(),
                                         alphas.data(), first.a, lda.data(), first.b, ldb.data(), betas.data(),
-                                        first.c, ldc.data(), static_cast<int>(groups.size()), count.data()),
+                                        first.c, ldc.data(), int(groups.size()), count.data()),
         name);
 }
 
@@ -200,7 +185,7 @@ void GpuBlas::add(DType dtype, std::int64_t m, std::int64_t n, const void* beta,
                   std::int64_t ld_from, void* to, std::int64_t ld_to) {
   using Geam = int (*)(void*, int, int, int, int, const void*, const void*, int, const void*, const void*,
                        int, void*, int);
-  const std::string name = fmt::format("cublas{}geam", "SDCZ"[static_cast<int>(dtype)]);
+  const std::string name = fmt::format("cublas{}geam", "SDCZ"[int(dtype)]);
   alignas(16) unsigned char one[16];
   dispatch(dtype, [&]<class T>() { std::construct_at(reinterpret_cast<T*>(one), T(1)); });
   const AlignedScalar factor(beta, dtype);

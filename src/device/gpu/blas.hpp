@@ -1,8 +1,6 @@
-// cuBLAS opened at run time, the peer of batched GEMM on the GPU. Its functions are declared here by their
-// published signatures, so that the vendor's header is not needed.
+// cuBLAS opened at run time, with functions declared by their published signatures.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,20 +12,17 @@ namespace tilewright {
 
 class GpuBlas {
  public:
-  // Throws Error(unsupported) naming the libraries tried. The device's context must be current during all
-  // calls.
+  // Throws Error(unsupported) naming the libraries tried. Calls need the device's context to be current.
   explicit GpuBlas(const std::string& path = {});
   ~GpuBlas();
   // True if the library can be loaded; initialises nothing on a device.
   static bool is_there();
-  GpuBlas(const GpuBlas&) = delete;
-  GpuBlas& operator=(const GpuBlas&) = delete;
+  GpuBlas& operator=(GpuBlas&&) = delete;
 
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);
-  // Makes cuBLAS use the caller's scratch memory instead of its own until the stream is set again, so that
-  // calls replayed by a graph do not share it with others. Does nothing if the library is older than that
-  // function.
+  // Makes cuBLAS use the caller's scratch memory until the stream is set again, so that calls replayed by a
+  // graph do not share its own. Does nothing if the library is too old.
   void set_workspace(void* memory, std::int64_t bytes);
 
   // One shape for all problems; alpha and beta are host addresses.
@@ -58,9 +53,8 @@ class GpuBlas {
   void gemm_strided(const Batch& batch);
   // Multiplies by pointers: a, b and c are arrays of addresses on the device; strides are not read.
   void gemm_pointers(const Batch& batch);
-  // Multiplies groups of pointer batches that follow one another in the arrays of the first; a, b, c and
-  // scalars of the others are not read. Throws Error(unsupported) for complex types, which cuBLAS has no
-  // function for, and if the library is older than that function.
+  // Multiplies groups of pointer batches that follow one another in the first group's arrays; the others' a,
+  // b, c and scalars are not read. Throws Error(unsupported) for complex types and older libraries.
   void gemm_grouped(const std::vector<Batch>& groups);
   // Multiplies one problem; strides and count are not read.
   void gemm(const Batch& batch);
@@ -69,10 +63,9 @@ class GpuBlas {
   void add(DType dtype, std::int64_t m, std::int64_t n, const void* beta, const void* from,
            std::int64_t ld_from, void* to, std::int64_t ld_to);
 
-  // The handle and cublas?gemm_v2 of a type, for measuring the cost of a direct call; null if the library has
-  // no such function.
+  // The handle and cublas?gemm_v2 of a type (null if missing), for measuring the cost of a direct call.
   void* handle() const { return handle_; }
-  void* direct_gemm(DType dtype) const { return functions_[0][static_cast<int>(dtype)]; }
+  void* direct_gemm(DType dtype) const { return functions_[0][int(dtype)]; }
 
  private:
   // The number and layout of the matrices that a function takes; this decides the ending of its name.
@@ -89,7 +82,7 @@ class GpuBlas {
   void* library_ = nullptr;
   void* handle_ = nullptr;
   void* functions_[3][4] = {};  // by kind and type; cached, since a look-up takes as long as some calls
-  void* set_stream_ = nullptr;
+  int (*set_stream_)(void*, CUstream_st*) = nullptr;
   std::string version_;
 };
 

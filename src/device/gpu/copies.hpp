@@ -1,14 +1,12 @@
-// Copies between host and device memory, and from GPU to GPU, that are queued on a stream: for many matrices
-// that lie apart, or for copies beside kernels; and pinning of existing host memory. Copies that wait are in
-// Gpu.
+// Copies queued on a stream, between host and device memory and between GPUs; pinning of host memory.
 #pragma once
 
 #include "device/gpu/gpu.hpp"
 
 namespace tilewright {
 
-// Queues a copy of `bytes` bytes. If the host memory is not pinned, the driver stages the data and may wait.
-// Both sides must stay unchanged until the stream is synchronized. Throws Error naming the driver's call.
+// Queues a copy; the driver stages unpinned memory and may wait. Both sides must stay unchanged until the
+// stream is synchronized. Throws Error naming the driver's call.
 void queue_to_device(const Gpu& gpu, void* device_address, const void* from, std::size_t bytes,
                      CUstream_st* stream);
 void queue_to_host(const Gpu& gpu, void* to, const void* device_address, std::size_t bytes,
@@ -24,12 +22,10 @@ void queue_to_device(const Gpu& gpu, void* device_address, const void* from, con
 void queue_to_host(const Gpu& gpu, void* to, const void* device_address, const CopiedBlock& block,
                    CUstream_st* stream);
 
-// Enables `gpu` to read memory of the device `other` directly, for good. Returns true if that works without
-// staging in host memory.
+// Enables `gpu` to read memory of `other`, for good. Returns true if copies need no staging in host memory.
 bool reach_peer(const Gpu& gpu, const Gpu& other);
 
-// Queues a copy from memory of `other` into that of `gpu` on a stream of `gpu`; without peer access the
-// driver stages it in host memory.
+// Queues a copy from `other` on a stream of `gpu`; without peer access the driver stages it on the host.
 void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* from, std::size_t bytes,
                      CUstream_st* stream);
 
@@ -40,8 +36,7 @@ void queue_from_peer(const Gpu& gpu, void* to, const void* from, const CopiedBlo
 // Returns the bytes of the GPU's memory that are free.
 std::int64_t free_memory(const Gpu& gpu);
 
-// True if copies reach `bytes` bytes of host memory from `address` on without staging: one allocation or
-// registration holds all of them. The driver refuses copies across two.
+// True if one allocation or registration holds `bytes` bytes from `address` on: copies need no staging.
 bool is_pinned_memory(const Gpu& gpu, const void* address, std::int64_t bytes);
 
 // Pins pageable memory of the caller for every GPU while this lives.
@@ -50,8 +45,7 @@ class RegisteredMemory {
   // Throws Error naming the bytes if the driver refuses, as for memory that is pinned already.
   RegisteredMemory(const Gpu& gpu, void* data, std::size_t bytes);
   ~RegisteredMemory();
-  RegisteredMemory(const RegisteredMemory&) = delete;
-  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(RegisteredMemory&&) = delete;
 
  private:
   const Gpu& gpu_;

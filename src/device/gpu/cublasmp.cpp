@@ -13,6 +13,7 @@
 
 #include "core/env.hpp"
 #include "core/input/failure.hpp"
+#include "core/refuse.hpp"
 #include "core/trust.hpp"
 
 namespace tilewright {
@@ -44,8 +45,7 @@ std::string variable_of_others(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Returns the paths to try: beside NCCL, since NVIDIA's wheels lie side by side; then conda, the loader's own
-// paths, and the toolkit.
+// Returns the paths to try: beside NCCL as in NVIDIA's wheels, conda, the loader's paths, the toolkit.
 std::vector<std::string> places_of_cublasmp(const fs::path& nccl) {
   std::vector<std::string> all;
   const fs::path wheels = nccl.parent_path().parent_path().parent_path();
@@ -60,8 +60,7 @@ std::vector<std::string> places_of_cublasmp(const fs::path& nccl) {
   return all;
 }
 
-// Returns null with the reason on failure. All symbols are bound at once, so that one missing from NCCL or
-// cuBLAS shows here and does not end the process in the middle of a call.
+// Returns null with the reason on failure. Binds all symbols at once, so that a missing one shows here.
 void* try_cublasmp(const std::string& path, const std::vector<uid_t>& trusted, std::string& reason) {
   // A library that the program has loaded already needs no check of who could have written it.
   if (void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return loaded;
@@ -119,8 +118,7 @@ CublasMp::CublasMp() {
   void* nccl = dlopen(nccl_soname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   if (nccl == nullptr)
     refuse_cublasmp(
-        fmt::format("{} is not loaded in this process, and communicators of another NCCL are of no use to "
-                    "cuBLASMp",
+        fmt::format("{} is not loaded in this process, and cuBLASMp cannot use communicators of another NCCL",
                     nccl_soname));
   const std::string nccl_path = path_of_library(nccl);
   find_function(nccl, "ncclCommCount", comm_count_, nccl_path);
@@ -132,12 +130,8 @@ CublasMp::CublasMp() {
   find_function(library, "cublasMpGetVersion", get_version, path_);
   check(get_version(&version_), "cublasMpGetVersion");
   if (version_ < oldest_cublasmp || version_ > newest_cublasmp)
-    refuse_cublasmp(
-        fmt::format("'{}' is cuBLASMp {}; 0.7 to 0.10 are known", path_, cublasmp_version(version_)));
-  look_up(library);
-}
-
-void CublasMp::look_up(void* library) {
+    refuse_cublasmp(fmt::format("'{}' is cuBLASMp {}; versions 0.7 to 0.10 are supported", path_,
+                                cublasmp_version(version_)));
   find_function(library, "cublasMpCreate", create, path_);
   find_function(library, "cublasMpDestroy", destroy, path_);
   find_function(library, version_ < 800 ? "cublasMpStreamSet" : "cublasMpSetStream", set_stream, path_);
@@ -157,9 +151,9 @@ CublasMp::Rank CublasMp::rank_of(void* communicator) const {
   Rank rank;
   const auto ask = [&](int status, const char* call) {
     if (status != 0)
-      throw Error(
-          ErrorCode::invalid_argument, "communicator",
-          fmt::format("communicator is none that NCCL knows: {} failed with status {}", call, status));
+      refuse_argument(
+          "communicator",
+          fmt::format("communicator is not an NCCL communicator: {} failed with status {}", call, status));
   };
   ask(comm_count_(communicator, &rank.count), "ncclCommCount");
   ask(comm_rank_(communicator, &rank.rank), "ncclCommUserRank");

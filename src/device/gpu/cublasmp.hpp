@@ -1,6 +1,5 @@
-// cuBLASMp opened at run time: products of matrices distributed over several GPUs. Its functions, and the few
-// NCCL functions that describe a communicator, are declared here by their published signatures, so that no
-// header of the vendor is needed. Statuses and enumerations pass as int.
+// cuBLASMp opened at run time: products of matrices distributed over several GPUs. Its functions, and those
+// of NCCL that describe a communicator, are declared by their published signatures, with enumerations as int.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ namespace tilewright {
 class CublasMp {
  public:
   // Throws Error(unsupported) if libnccl.so.2 is not loaded, if no cuBLASMp can be opened (naming the paths
-  // tried), or if its version's functions are not known. Libraries stay open.
+  // tried), or for an unknown version. Libraries stay open.
   CublasMp();
 
   // Returns major * 10000 + minor * 100 + patch; 0.7.0 is 700.
@@ -33,8 +32,7 @@ class CublasMp {
   // Throws unless the status is 0: Error(out_of_memory, device_lost, unsupported or internal) with its name.
   void check(int status, const char* call) const;
 
-  // Returns the cudaDataType of an element; the other returns the cublasComputeType_t of sums in its
-  // precision.
+  // Returns the cudaDataType of an element; the other the cublasComputeType_t of its precision.
   static int type_of(DType dtype);
   static int compute_of(DType dtype);
 
@@ -62,8 +60,6 @@ class CublasMp {
               std::size_t device_bytes, void* host_work, std::size_t host_bytes) = nullptr;
 
  private:
-  void look_up(void* library);
-
   std::string path_;
   int version_ = 0;
   int (*comm_count_)(void* communicator, int* count) = nullptr;

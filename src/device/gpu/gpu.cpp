@@ -1,5 +1,4 @@
-// Owns the CUDA driver's resources. Each call makes the device's primary context current for its own duration
-// if it is not, so that callers on any thread, with any context of their own, are left as they were.
+// Owns the driver's resources. Each call makes the device's primary context current while it lasts.
 #include "device/gpu/gpu.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/refuse.hpp"
 #include "device/gpu/driver.hpp"
 #include "tilewright/types.hpp"
 
@@ -27,7 +27,7 @@ GpuLimits read_limits(const GpuDriver& driver, CUdevice device) {
   const auto attribute = [&](CUdevice_attribute which) {
     int value = 0;
     driver.check(driver.device_attribute(&value, which, device), "cuDeviceGetAttribute",
-                 fmt::format("attribute {}", static_cast<int>(which)));
+                 fmt::format("attribute {}", int(which)));
     return value;
   };
   char name[256] = {};
@@ -56,7 +56,7 @@ GpuLimits read_limits(const GpuDriver& driver, CUdevice device) {
                               attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / bits;
   std::size_t bytes = 0;
   driver.check(driver.device_memory(&bytes, device), "cuDeviceTotalMem");
-  limits.memory_bytes = static_cast<std::int64_t>(bytes);
+  limits.memory_bytes = std::int64_t(bytes);
   return limits;
 }
 
@@ -64,11 +64,46 @@ CUdevice find_device(const GpuDriver& driver, int device) {
   int count = 0;
   driver.check(driver.device_count(&count), "cuDeviceGetCount");
   if (device < 0 || device >= count)
-    throw Error(ErrorCode::invalid_argument, "device",
-                fmt::format("device = {} does not exist: there are {} GPUs", device, count));
+    refuse_argument("device", fmt::format("device = {} does not exist: this machine has {} GPU{}", device,
+                                          count, count == 1 ? "" : "s"));
   CUdevice handle = 0;
   driver.check(driver.device(&handle, device), "cuDeviceGet", fmt::format("{}", device));
   return handle;
+}
+
+// True if the launch needs the driver's newer call: for clusters. An early start is only lost without it.
+bool needs_attributes(const GpuDriver& driver, const GpuLaunch& launch) {
+  const bool needed = launch.cluster > 1 || launch.cooperative;
+  if (needed && driver.launch_ex == nullptr)
+    throw Error(ErrorCode::unsupported, "driver",
+                "the GPU driver is too old: it launches neither clusters nor cooperative grids");
+  return needed || (launch.dependent && driver.launch_ex != nullptr);
+}
+
+CUresult launch_with_attributes(const GpuDriver& driver, CUfunc_st* function, const GpuLaunch& launch,
+                                void** parameters, CUstream_st* stream) {
+  std::array<CUlaunchAttribute, 3> attributes{};
+  unsigned count = 0;
+  if (launch.cluster > 1) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[count++].value.clusterDim = {launch.cluster, 1, 1};
+  }
+  if (launch.dependent) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (launch.cooperative) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[count++].value.cooperative = 1;
+  }
+  CUlaunchConfig config{};
+  config.gridDimX = launch.blocks, config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = launch.threads, config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = launch.shared_bytes;
+  config.hStream = stream;
+  config.attrs = attributes.data();
+  config.numAttrs = count;
+  return driver.launch_ex(&config, function, parameters, nullptr);
 }
 
 }  // namespace
@@ -130,7 +165,7 @@ std::string Gpu::address_fault(const void* address, std::int64_t bytes) const {
     const CUresult result = driver_->pointer_attribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                                        reinterpret_cast<CUdeviceptr>(byte));
     const char* what = byte == first ? "its address" : "its last byte";
-    if (result != CUDA_SUCCESS) return fmt::format("{} is no memory that a GPU knows of", what);
+    if (result != CUDA_SUCCESS) return fmt::format("{} is not GPU memory", what);
     if (owner != device_) return fmt::format("{} lies on GPU {}, not on GPU {}", what, owner, device_);
   }
   return "";
@@ -145,8 +180,7 @@ void Gpu::write(void* device_address, const void* from, std::size_t bytes) const
   const Current current(*this);
   driver_->check(driver_->copy_to_device(reinterpret_cast<CUdeviceptr>(device_address), from, bytes),
                  "cuMemcpyHtoD", fmt::format("{} bytes", bytes));
-  // The copy from pageable memory returns once the bytes have been staged, and other streams do not wait for
-  // it.
+  // The copy from pageable memory returns once the bytes are staged, and other streams do not wait for it.
   driver_->check(driver_->stream_synchronize(nullptr), "cuStreamSynchronize");
 }
 
@@ -155,15 +189,14 @@ void Gpu::synchronize() const {
   driver_->check(driver_->context_synchronize(), "cuCtxSynchronize");
 }
 
-// Fills one word of the element at a time over all elements (a column of words), since the driver fills with
-// one word at a time.
+// Fills one word of the elements after the other, since the driver fills with single words.
 void Gpu::fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
                CUstream_st* stream, std::size_t spacing_bytes) const {
   const Current current(*this);
   constexpr std::size_t word = sizeof(unsigned);
   const std::size_t pitch = spacing_bytes == 0 ? element_bytes : spacing_bytes;
   const bool is_word = pitch == word;
-  const auto all = static_cast<std::size_t>(count);
+  const auto all = std::size_t(count);
   for (std::size_t at = 0; count > 0 && at < element_bytes; at += word) {
     unsigned value = 0;
     std::memcpy(&value, static_cast<const char*>(element) + at, word);
@@ -177,10 +210,9 @@ void Gpu::fill(void* device_address, const void* element, std::size_t element_by
 void Gpu::clear(void* device_address, std::size_t column_bytes, std::size_t pitch_bytes, std::int64_t columns,
                 CUstream_st* stream) const {
   const Current current(*this);
-  driver_->check(
-      driver_->fill_words(reinterpret_cast<CUdeviceptr>(device_address), pitch_bytes, 0,
-                          column_bytes / sizeof(unsigned), static_cast<std::size_t>(columns), stream),
-      "cuMemsetD2D32Async", fmt::format("{} columns of {} bytes", columns, column_bytes));
+  driver_->check(driver_->fill_words(reinterpret_cast<CUdeviceptr>(device_address), pitch_bytes, 0,
+                                     column_bytes / sizeof(unsigned), std::size_t(columns), stream),
+                 "cuMemsetD2D32Async", fmt::format("{} columns of {} bytes", columns, column_bytes));
 }
 
 GpuStream::GpuStream(const Gpu& gpu, StreamPriority priority) : gpu_(&gpu) {
@@ -278,52 +310,11 @@ PinnedBuffer::~PinnedBuffer() {
 int GpuFunction::blocks_per_multiprocessor(int threads, int shared_bytes) const {
   const Gpu::Current current(*gpu_);
   int blocks = 0;
-  gpu_->driver().check(
-      gpu_->driver().occupancy(&blocks, function_, threads, static_cast<std::size_t>(shared_bytes)),
-      "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-      fmt::format("{} threads, {} bytes", threads, shared_bytes));
+  gpu_->driver().check(gpu_->driver().occupancy(&blocks, function_, threads, std::size_t(shared_bytes)),
+                       "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                       fmt::format("{} threads, {} bytes", threads, shared_bytes));
   return blocks;
 }
-
-namespace {
-
-// True if the launch needs the driver's newer call: for clusters. A launch that may begin early only loses
-// time without that call.
-bool needs_attributes(const GpuDriver& driver, const GpuLaunch& launch) {
-  const bool needed = launch.cluster > 1 || launch.cooperative;
-  if (needed && driver.launch_ex == nullptr)
-    throw Error(ErrorCode::unsupported, "driver",
-                "the GPU driver is too old: it launches no clusters and no blocks that must run at once");
-  return needed || (launch.dependent && driver.launch_ex != nullptr);
-}
-
-CUresult launch_with_attributes(const GpuDriver& driver, CUfunc_st* function, const GpuLaunch& launch,
-                                void** parameters, CUstream_st* stream) {
-  std::array<CUlaunchAttribute, 3> attributes{};
-  unsigned count = 0;
-  if (launch.cluster > 1) {
-    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attributes[count++].value.clusterDim = {launch.cluster, 1, 1};
-  }
-  if (launch.dependent) {
-    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attributes[count++].value.programmaticStreamSerializationAllowed = 1;
-  }
-  if (launch.cooperative) {
-    attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attributes[count++].value.cooperative = 1;
-  }
-  CUlaunchConfig config{};
-  config.gridDimX = launch.blocks, config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = launch.threads, config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = launch.shared_bytes;
-  config.hStream = stream;
-  config.attrs = attributes.data();
-  config.numAttrs = count;
-  return driver.launch_ex(&config, function, parameters, nullptr);
-}
-
-}  // namespace
 
 void GpuFunction::allow_large_clusters() const {
   const Gpu::Current current(*gpu_);
@@ -384,6 +375,104 @@ GpuFunction GpuModule::function(const std::string& name, int shared_bytes, int c
                                                CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout),
                  "cuFuncSetAttribute", fmt::format("{} percent shared", carveout));
   return function;
+}
+
+// Any refusal of the driver means that there is no partition, since a partition only improves speed.
+#if CUDA_VERSION >= 12040
+
+std::unique_ptr<GpuPartition> GpuPartition::make(const Gpu& gpu, int multiprocessors) {
+  const GpuDriver& driver = gpu.driver();
+  const bool is_there = driver.device_resource != nullptr && driver.split_multiprocessors != nullptr &&
+                        driver.describe_resource != nullptr && driver.partition_create != nullptr &&
+                        driver.partition_destroy != nullptr && driver.partition_stream_create != nullptr;
+  if (!is_there || multiprocessors < 1 || multiprocessors >= gpu.limits().multiprocessors) return nullptr;
+  const Gpu::Current current(gpu);
+  CUdevice device = 0;
+  CUdevResource all{}, part{}, rest{};
+  CUdevResourceDesc description{};
+  CUgreenCtx context = nullptr;
+  unsigned groups = 1;
+  const bool made =
+      driver.device(&device, gpu.device()) == CUDA_SUCCESS &&
+      driver.device_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
+      driver.split_multiprocessors(&part, &groups, &all, &rest, 0, unsigned(multiprocessors)) ==
+          CUDA_SUCCESS &&
+      groups == 1 && driver.describe_resource(&description, &part, 1) == CUDA_SUCCESS &&
+      driver.partition_create(&context, description, device, CU_GREEN_CTX_DEFAULT_STREAM) == CUDA_SUCCESS;
+  if (!made) return nullptr;
+  return std::unique_ptr<GpuPartition>(new GpuPartition(gpu, context, int(part.sm.smCount)));
+}
+
+GpuPartition::~GpuPartition() { gpu_.driver().partition_destroy(context_); }
+
+GpuStream::GpuStream(const Gpu& gpu, const GpuPartition& partition) : gpu_(&gpu) {
+  const GpuDriver& driver = gpu.driver();
+  driver.check(driver.partition_stream_create(&stream_, partition.context(), CU_STREAM_NON_BLOCKING, 0),
+               "cuGreenCtxStreamCreate");
+}
+
+#else
+
+std::unique_ptr<GpuPartition> GpuPartition::make(const Gpu&, int) { return nullptr; }
+GpuPartition::~GpuPartition() = default;
+GpuStream::GpuStream(const Gpu& gpu, const GpuPartition&) : GpuStream(gpu) {}
+
+#endif
+
+void encode_tensor_map(const Gpu& gpu, const GpuTensor& t, void* map) {
+  const GpuDriver& driver = gpu.driver();
+  if (driver.tensor_map_encode == nullptr)
+    throw Error(ErrorCode::unsupported, "driver",
+                "the GPU driver is too old: it has no cuTensorMapEncodeTiled");
+  const cuuint64_t sizes[] = {t.inner, t.outer};
+  const cuuint64_t strides[] = {t.stride_bytes};
+  const cuuint32_t box[] = {t.box_inner, t.box_outer};
+  const cuuint32_t steps[] = {1, 1};
+  const CUresult result = driver.tensor_map_encode(
+      static_cast<CUtensorMap*>(map),
+      t.type == GpuTensorType::f64 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2,
+      const_cast<void*>(t.address), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      t.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS)
+    driver.check(result, "cuTensorMapEncodeTiled",
+                 fmt::format("{} x {} elements, columns {} bytes apart, boxes of {} x {}", t.inner, t.outer,
+                             t.stride_bytes, t.box_inner, t.box_outer));
+}
+
+bool is_capturing(const Gpu& gpu, CUstream_st* stream) {
+  const Gpu::Current current(gpu);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  gpu.driver().check(gpu.driver().stream_is_capturing(stream, &status), "cuStreamIsCapturing");
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+GpuGraph::GpuGraph(const Gpu& gpu, CUstream_st* stream, const std::function<void()>& work) : gpu_(&gpu) {
+  const GpuDriver& driver = gpu.driver();
+  const Gpu::Current current(gpu);
+  driver.check(driver.stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+               "cuStreamBeginCapture");
+  CUgraph recorded = nullptr;
+  try {
+    work();
+  } catch (...) {
+    if (driver.stream_end_capture(stream, &recorded) == CUDA_SUCCESS && recorded != nullptr)
+      driver.graph_destroy(recorded);
+    throw;
+  }
+  driver.check(driver.stream_end_capture(stream, &recorded), "cuStreamEndCapture");
+  const CUresult result = driver.graph_instantiate(&graph_, recorded, 0);
+  driver.graph_destroy(recorded);
+  driver.check(result, "cuGraphInstantiate");
+}
+
+GpuGraph::~GpuGraph() {
+  if (graph_ != nullptr) gpu_->driver().graph_exec_destroy(graph_);
+}
+
+void GpuGraph::launch(CUstream_st* stream) const {
+  const Gpu::Current current(*gpu_);
+  gpu_->driver().check(gpu_->driver().graph_launch(graph_, stream), "cuGraphLaunch");
 }
 
 }  // namespace tilewright

@@ -1,11 +1,11 @@
-// The GPU as this project uses it: devices with their limits, streams, events, memory and loaded kernels,
-// each a move-only owner. The driver is opened on first use, so one binary serves machines with and without
-// one. No vendor header is needed to include this file; builds without GPU sources lack its functions
-// (TILEWRIGHT_HAS_GPU).
+// The GPU: devices with their limits, streams, events, memory, loaded kernels and graphs, each a move-only
+// owner. The driver is opened on first use. No vendor header is needed; builds without GPU sources lack the
+// functions (TILEWRIGHT_HAS_GPU).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +17,8 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUgreenCtx_st;
+struct CUgraphExec_st;
 
 namespace tilewright {
 
@@ -25,8 +27,7 @@ class GpuDriver;  // the functions of the driver; driver.hpp
 // The smallest transfer between device memory and the L2 cache.
 constexpr int gpu_sector_bytes = 32;
 
-// Returns the distance in elements between the matrices of a pointer batch that are placed for a measurement:
-// the least that keeps all of them at multiples of a sector.
+// Returns the elements between matrices of a pointer batch for measurements: whole sectors.
 constexpr std::int64_t gpu_pointer_distance(std::int64_t elements, std::int64_t element_bytes) {
   const std::int64_t piece = element_bytes >= gpu_sector_bytes ? 1 : gpu_sector_bytes / element_bytes;
   return (elements + piece - 1) / piece * piece;
@@ -64,7 +65,7 @@ inline std::string why_too_old(const GpuLimits& limits) {
   };
   if (limits.compute_capability >= least) return "";
   return limits.name + " has compute capability " + version(limits.compute_capability) + ", and " +
-         version(least) + " is the least that the kernels run on";
+         version(least) + " is the least that the kernels support";
 }
 
 // One device with its primary context, which other libraries in the process share.
@@ -92,24 +93,21 @@ class Gpu {
    public:
     explicit Current(const Gpu& gpu);
     ~Current();
-    Current(const Current&) = delete;
-    Current& operator=(const Current&) = delete;
+    Current& operator=(Current&&) = delete;
 
    private:
     const GpuDriver& driver_;
     bool pushed_ = false;
   };
 
-  // Returns why the `bytes` bytes from `address` on cannot be operands on this device, as far as the driver
-  // knows about the first and the last of them; "" if they can.
+  // Returns why bytes from `address` on cannot be operands here, by the first and last; "" if they can.
   std::string address_fault(const void* address, std::int64_t bytes) const;
 
   // Copies between host and device memory and waits until they are done.
   void read(void* to, const void* device_address, std::size_t bytes) const;
   void write(void* device_address, const void* from, std::size_t bytes) const;
 
-  // Queues `count` copies of the host's `element`, a multiple of 4 bytes long, to device memory: contiguous,
-  // or `spacing_bytes` apart.
+  // Queues `count` copies of the host's `element`, a multiple of 4 bytes, dense or `spacing_bytes` apart.
   void fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
             CUstream_st* stream, std::size_t spacing_bytes = 0) const;
   // Queues zeros into `columns` pieces, each a multiple of 4 bytes long, `pitch_bytes` apart.
@@ -129,7 +127,25 @@ class Gpu {
 // `first`: blocks of its kernels are scheduled before waiting blocks of other streams.
 enum class StreamPriority : std::uint8_t { usual, first };
 
-class GpuPartition;  // partition.hpp
+// A part of a device's multiprocessors (a green context), so that kernels on its streams leave others free.
+class GpuPartition {
+ public:
+  // Returns null if the driver cannot make a partition of at least `multiprocessors`.
+  static std::unique_ptr<GpuPartition> make(const Gpu& gpu, int multiprocessors);
+  ~GpuPartition();
+  GpuPartition& operator=(GpuPartition&&) = delete;
+
+  int multiprocessors() const { return multiprocessors_; }
+  CUgreenCtx_st* context() const { return context_; }
+
+ private:
+  GpuPartition(const Gpu& gpu, CUgreenCtx_st* context, int multiprocessors)
+      : gpu_(gpu), context_(context), multiprocessors_(multiprocessors) {}
+
+  const Gpu& gpu_;
+  CUgreenCtx_st* context_;
+  int multiprocessors_;
+};
 
 class GpuStream {
  public:
@@ -229,8 +245,7 @@ class GpuFunction {
   void allow_large_clusters() const;
   int local_bytes() const { return local_bytes_; }  // per thread; above 0 if registers were spilled
   int blocks_per_multiprocessor(int threads, int shared_bytes) const;
-  // Launches with one struct of arguments, passed by address. Never waits and never allocates, and costs
-  // nothing beyond the driver's own call if the device's context is current.
+  // Launches with one struct of arguments, passed by address. Never waits and never allocates.
   void launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const {
     void* parameters[] = {arguments};
     launch_with(launch, parameters, stream);
@@ -254,13 +269,48 @@ class GpuModule {
   ~GpuModule();
   GpuModule(GpuModule&& other) noexcept : gpu_(other.gpu_), module_(std::exchange(other.module_, nullptr)) {}
   GpuModule& operator=(GpuModule&&) = delete;
-  // `shared_bytes` is the most that a launch will request; `carveout` the percent of the first-level cache
-  // that shared memory should get, -1 for the driver's choice.
+  // `shared_bytes`: the most of a launch; `carveout`: percent of L1 for shared memory (-1: the driver's).
   GpuFunction function(const std::string& name, int shared_bytes, int carveout = -1) const;
 
  private:
   const Gpu* gpu_;
   CUmod_st* module_ = nullptr;
+};
+
+enum class GpuTensorType : unsigned char { f32, f64 };
+
+// A device matrix for the copy engine (compute capability 9.0): columns `stride_bytes` apart, read in boxes.
+struct GpuTensor {
+  GpuTensorType type = GpuTensorType::f64;
+  const void* address = nullptr;  // a multiple of 16
+  std::uint64_t inner = 0;        // contiguous elements of a run, and the number of such runs
+  std::uint64_t outer = 0;
+  std::uint64_t stride_bytes = 0;  // a multiple of 16
+  std::uint32_t box_inner = 0;     // at most 256 each
+  std::uint32_t box_outer = 0;
+  bool swizzled = false;  // boxes are 128 bytes wide and stored with their 16-byte chunks permuted
+};
+
+// Fills the 128 bytes of `map`, which lie at a multiple of 64. Throws Error(unsupported) if the driver has no
+// tensor maps, Error naming the tensor if it refuses it.
+void encode_tensor_map(const Gpu& gpu, const GpuTensor& tensor, void* map);
+
+// True if work put into the stream is currently being recorded into a graph.
+bool is_capturing(const Gpu& gpu, CUstream_st* stream);
+
+// Work of a stream, recorded once and launched repeatedly. It must neither wait nor allocate.
+class GpuGraph {
+ public:
+  // Records what `work` puts into the stream, without running it. Throws as it does, and Error(internal).
+  GpuGraph(const Gpu& gpu, CUstream_st* stream, const std::function<void()>& work);
+  ~GpuGraph();
+  GpuGraph& operator=(GpuGraph&&) = delete;
+
+  void launch(CUstream_st* stream) const;
+
+ private:
+  const Gpu* gpu_;
+  CUgraphExec_st* graph_ = nullptr;
 };
 
 }  // namespace tilewright

@@ -9,69 +9,20 @@
 #include <vector>
 
 #include "core/input/failure.hpp"
+#include "device/loaded_function.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
 namespace {
 
-template <class F>
-F find(void* library, const char* name) {
-  return reinterpret_cast<F>(dlsym(library, name));
-}
-
-// Returns a reading of type V through `name(device, arguments..., &value)`; absent when the function or the
-// value is.
+// Returns a reading through `name(device, arguments..., &value)`, if function and value exist.
 template <class V, class... Arguments>
 std::optional<V> reading(void* library, void* device, const char* name, Arguments... arguments) {
-  const auto function = find<int (*)(void*, Arguments..., V*)>(library, name);
+  int (*const function)(void*, Arguments..., V*) = LoadedFunction(library, name);
   V value{};
   if (function == nullptr || function(device, arguments..., &value) != 0) return std::nullopt;
   return value;
 }
-
-}  // namespace
-
-Nvml::Nvml(const std::string& uuid) {
-  library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr)
-    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML was not found ({})", loader_error()));
-  const auto initialise = find<int (*)()>(library_, "nvmlInit_v2");
-  const auto by_uuid = find<int (*)(const char*, void**)>(library_, "nvmlDeviceGetHandleByUUID");
-  if (initialise == nullptr || by_uuid == nullptr || initialise() != 0)
-    throw Error(ErrorCode::unsupported, "nvml", "NVML cannot be initialised");
-  if (by_uuid(uuid.c_str(), &device_) != 0)
-    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML does not know the device {}", uuid));
-  char version[96] = {};
-  const auto driver = find<int (*)(char*, unsigned)>(library_, "nvmlSystemGetDriverVersion");
-  if (driver != nullptr && driver(version, sizeof(version)) == 0) driver_version_ = version;
-}
-
-Nvml::~Nvml() {
-  if (const auto shut_down = find<int (*)()>(library_, "nvmlShutdown")) shut_down();
-}
-
-std::optional<double> Nvml::energy_j() const {
-  const auto mj = reading<unsigned long long>(library_, device_, "nvmlDeviceGetTotalEnergyConsumption");
-  if (!mj) return std::nullopt;
-  return double(*mj) * 1e-3;
-}
-
-GpuReadings Nvml::read() const {
-  GpuReadings readings;
-  readings.energy_j = energy_j();
-  if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetPowerUsage"))
-    readings.power_w = *mw * 1e-3;
-  // Clock kinds: 1 multiprocessors, 2 memory. Temperature sensor 0: the chip.
-  if (const auto mhz = reading<unsigned>(library_, device_, "nvmlDeviceGetClockInfo", 1))
-    readings.clock_mhz = static_cast<int>(*mhz);
-  if (const auto mhz = reading<unsigned>(library_, device_, "nvmlDeviceGetClockInfo", 2))
-    readings.memory_clock_mhz = static_cast<int>(*mhz);
-  if (const auto degrees = reading<unsigned>(library_, device_, "nvmlDeviceGetTemperature", 0))
-    readings.temperature_c = static_cast<int>(*degrees);
-  return readings;
-}
-
-namespace {
 
 // Layout of nvmlProcessInfo_t, version 3.
 struct ProcessInfo {
@@ -80,40 +31,17 @@ struct ProcessInfo {
   unsigned gpu_instance, compute_instance;
 };
 
-// Counts the processes other than this one, which holds a context by now. If process numbers are not those of
-// this system (in a container), this process's entry cannot be told from the others, and one entry is assumed
-// to be it.
+// Counts the other processes with a context. If no number is this process's (containers), one entry is.
 std::optional<int> count_others(void* library, void* device) {
-  const auto running =
-      find<int (*)(void*, unsigned*, ProcessInfo*)>(library, "nvmlDeviceGetComputeRunningProcesses_v3");
+  int (*const running)(void*, unsigned*, ProcessInfo*) =
+      LoadedFunction(library, "nvmlDeviceGetComputeRunningProcesses_v3");
   std::vector<ProcessInfo> list(64);
-  auto count = static_cast<unsigned>(list.size());
+  auto count = unsigned(list.size());
   if (running == nullptr || running(device, &count, list.data()) != 0) return std::nullopt;
-  const auto own = std::count_if(list.begin(), list.begin() + count, [](const ProcessInfo& one) {
-    return one.pid == static_cast<unsigned>(getpid());
-  });
-  return std::max(0, static_cast<int>(count - std::max<unsigned>(1, static_cast<unsigned>(own))));
+  const auto own = std::count_if(list.begin(), list.begin() + count,
+                                 [](const ProcessInfo& one) { return one.pid == unsigned(getpid()); });
+  return std::max(0, int(count - std::max<unsigned>(1, unsigned(own))));
 }
-
-}  // namespace
-
-GpuUse Nvml::use() const {
-  struct Rates {
-    unsigned gpu, memory;
-  };
-  GpuUse use;
-  if (const auto rates = reading<Rates>(library_, device_, "nvmlDeviceGetUtilizationRates"))
-    use.utilisation = static_cast<int>(rates->gpu);
-  use.other_processes = count_others(library_, device_);
-  if (const auto bits =
-          reading<unsigned long long>(library_, device_, "nvmlDeviceGetCurrentClocksEventReasons"))
-    use.clock_reasons = *bits;
-  if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetEnforcedPowerLimit"))
-    use.power_limit_w = *mw * 1e-3;
-  return use;
-}
-
-namespace {
 
 class GpuEnergy : public EnergyMeter {
  public:
@@ -133,6 +61,58 @@ class GpuEnergy : public EnergyMeter {
 };
 
 }  // namespace
+
+Nvml::Nvml(const std::string& uuid) {
+  library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr)
+    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML was not found ({})", loader_error()));
+  int (*const initialise)() = LoadedFunction(library_, "nvmlInit_v2");
+  int (*const by_uuid)(const char*, void**) = LoadedFunction(library_, "nvmlDeviceGetHandleByUUID");
+  if (initialise == nullptr || by_uuid == nullptr || initialise() != 0)
+    throw Error(ErrorCode::unsupported, "nvml", "NVML cannot be initialised");
+  if (by_uuid(uuid.c_str(), &device_) != 0)
+    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML does not know the device {}", uuid));
+  char version[96] = {};
+  int (*const driver)(char*, unsigned) = LoadedFunction(library_, "nvmlSystemGetDriverVersion");
+  if (driver != nullptr && driver(version, sizeof(version)) == 0) driver_version_ = version;
+}
+
+Nvml::~Nvml() {
+  if (int (*const shut_down)() = LoadedFunction(library_, "nvmlShutdown")) shut_down();
+}
+
+std::optional<double> Nvml::energy_j() const {
+  const auto mj = reading<unsigned long long>(library_, device_, "nvmlDeviceGetTotalEnergyConsumption");
+  if (!mj) return std::nullopt;
+  return double(*mj) * 1e-3;
+}
+
+GpuReadings Nvml::read() const {
+  GpuReadings readings;
+  readings.energy_j = energy_j();
+  if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetPowerUsage"))
+    readings.power_w = *mw * 1e-3;
+  // Clock kinds: 1 multiprocessors, 2 memory. Temperature sensor 0: the chip.
+  readings.clock_mhz = reading<unsigned>(library_, device_, "nvmlDeviceGetClockInfo", 1);
+  readings.memory_clock_mhz = reading<unsigned>(library_, device_, "nvmlDeviceGetClockInfo", 2);
+  readings.temperature_c = reading<unsigned>(library_, device_, "nvmlDeviceGetTemperature", 0);
+  return readings;
+}
+
+GpuUse Nvml::use() const {
+  struct Rates {
+    unsigned gpu, memory;
+  };
+  GpuUse use;
+  if (const auto rates = reading<Rates>(library_, device_, "nvmlDeviceGetUtilizationRates"))
+    use.utilisation = int(rates->gpu);
+  use.other_processes = count_others(library_, device_);
+  use.clock_reasons =
+      reading<unsigned long long>(library_, device_, "nvmlDeviceGetCurrentClocksEventReasons");
+  if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetEnforcedPowerLimit"))
+    use.power_limit_w = *mw * 1e-3;
+  return use;
+}
 
 void add_gpu_meter(EnergyMeters& meters, const std::string& uuid) {
   try {

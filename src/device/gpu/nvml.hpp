@@ -1,5 +1,4 @@
-// A GPU's energy, power, clocks and temperature through NVML, opened at run time. A reading that the device
-// does not give is absent, never 0.
+// A GPU's energy, power, clocks and temperature through NVML. A missing reading is absent, never 0.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +30,7 @@ class Nvml {
   // `uuid` as in GpuLimits. Throws Error(unsupported) with the reason if NVML or the device is missing.
   explicit Nvml(const std::string& uuid);
   ~Nvml();
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
+  Nvml& operator=(Nvml&&) = delete;
 
   GpuReadings read() const;
   // Reads the energy alone, in a fifth of the time, which may still be milliseconds.

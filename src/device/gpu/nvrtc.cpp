@@ -5,23 +5,31 @@
 #include <fmt/format.h>
 #include <nvrtc.h>
 
+#include "device/loaded_function.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
 
 struct Nvrtc::Functions {
-  decltype(&nvrtcVersion) version = nullptr;
-  decltype(&nvrtcCreateProgram) create = nullptr;
-  decltype(&nvrtcDestroyProgram) destroy = nullptr;
-  decltype(&nvrtcAddNameExpression) add_expression = nullptr;
-  decltype(&nvrtcCompileProgram) compile = nullptr;
-  decltype(&nvrtcGetProgramLogSize) log_size = nullptr;
-  decltype(&nvrtcGetProgramLog) log = nullptr;
-  decltype(&nvrtcGetCUBINSize) cubin_size = nullptr;
-  decltype(&nvrtcGetCUBIN) cubin = nullptr;
-  decltype(&nvrtcGetLoweredName) lowered_name = nullptr;
-  decltype(&nvrtcGetErrorString) error_text = nullptr;
+  std::string path;
+  void* library;
+  decltype(&nvrtcVersion) version = find("nvrtcVersion");
+  decltype(&nvrtcCreateProgram) create = find("nvrtcCreateProgram");
+  decltype(&nvrtcDestroyProgram) destroy = find("nvrtcDestroyProgram");
+  decltype(&nvrtcAddNameExpression) add_expression = find("nvrtcAddNameExpression");
+  decltype(&nvrtcCompileProgram) compile = find("nvrtcCompileProgram");
+  decltype(&nvrtcGetProgramLogSize) log_size = find("nvrtcGetProgramLogSize");
+  decltype(&nvrtcGetProgramLog) log = find("nvrtcGetProgramLog");
+  decltype(&nvrtcGetCUBINSize) cubin_size = find("nvrtcGetCUBINSize");
+  decltype(&nvrtcGetCUBIN) cubin = find("nvrtcGetCUBIN");
+  decltype(&nvrtcGetLoweredName) lowered_name = find("nvrtcGetLoweredName");
+  decltype(&nvrtcGetErrorString) error_text = find("nvrtcGetErrorString");
 
+  LoadedFunction find(const char* name) const {
+    const LoadedFunction found(library, name);
+    if (found.address != nullptr) return found;
+    throw Error(ErrorCode::unsupported, "nvrtc", fmt::format("'{}' is too old: it has no {}", path, name));
+  }
   void check(nvrtcResult result, const char* call) const {
     if (result != NVRTC_SUCCESS)
       throw Error(ErrorCode::internal, "nvrtc", fmt::format("{} failed: {}", call, error_text(result)));
@@ -57,8 +65,7 @@ class Program {
   Program(decltype(&nvrtcDestroyProgram) destroy, nvrtcProgram program)
       : destroy_(destroy), program_(program) {}
   ~Program() { destroy_(&program_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  Program& operator=(Program&&) = delete;
   nvrtcProgram get() const { return program_; }
 
  private:
@@ -70,30 +77,14 @@ class Program {
 
 Nvrtc::Nvrtc(const std::string& path) {
   void* library = open_library(path, path_);
-  auto functions = std::make_shared<Functions>();
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr)
-      throw Error(ErrorCode::unsupported, "nvrtc", fmt::format("'{}' is too old: it has no {}", path_, name));
-  };
-  find("nvrtcVersion", functions->version);
-  find("nvrtcCreateProgram", functions->create);
-  find("nvrtcDestroyProgram", functions->destroy);
-  find("nvrtcAddNameExpression", functions->add_expression);
-  find("nvrtcCompileProgram", functions->compile);
-  find("nvrtcGetProgramLogSize", functions->log_size);
-  find("nvrtcGetProgramLog", functions->log);
-  find("nvrtcGetCUBINSize", functions->cubin_size);
-  find("nvrtcGetCUBIN", functions->cubin);
-  find("nvrtcGetLoweredName", functions->lowered_name);
-  find("nvrtcGetErrorString", functions->error_text);
+  auto functions = std::make_shared<const Functions>(Functions{path_, library});
   int major = 0, minor = 0;
   functions->check(functions->version(&major, &minor), "nvrtcVersion");
   version_ = fmt::format("nvrtc {}.{}", major, minor);
   functions_ = std::move(functions);
 }
 
-NvrtcResult Nvrtc::compile(const NvrtcSource& source) const {
+JitBinary Nvrtc::compile(const NvrtcSource& source) const {
   const Functions& f = *functions_;
   nvrtcProgram handle = nullptr;
   f.check(f.create(&handle, source.text.c_str(), source.name.c_str(), 0, nullptr, nullptr),
@@ -103,8 +94,8 @@ NvrtcResult Nvrtc::compile(const NvrtcSource& source) const {
     f.check(f.add_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
   std::vector<const char*> options;
   for (const auto& option : source.options) options.push_back(option.c_str());
-  const nvrtcResult compiled = f.compile(program.get(), static_cast<int>(options.size()), options.data());
-  NvrtcResult result;
+  const nvrtcResult compiled = f.compile(program.get(), int(options.size()), options.data());
+  JitBinary result;
   std::size_t size = 0;
   f.check(f.log_size(program.get(), &size), "nvrtcGetProgramLogSize");
   result.log.resize(size);
@@ -115,8 +106,8 @@ NvrtcResult Nvrtc::compile(const NvrtcSource& source) const {
                 fmt::format("{} does not compile: {}\n{}", source.expressions.front(), f.error_text(compiled),
                             result.log));
   f.check(f.cubin_size(program.get(), &size), "nvrtcGetCUBINSize");
-  result.cubin.resize(size);
-  f.check(f.cubin(program.get(), result.cubin.data()), "nvrtcGetCUBIN");
+  result.code.resize(size);
+  f.check(f.cubin(program.get(), result.code.data()), "nvrtcGetCUBIN");
   for (const auto& expression : source.expressions) {
     const char* lowered = nullptr;
     f.check(f.lowered_name(program.get(), expression.c_str(), &lowered), "nvrtcGetLoweredName");

@@ -1,5 +1,4 @@
-// Compiles device code at run time with NVRTC, opened when first needed; no GPU is required. The sources and
-// the cache of results belong to kernel/. No vendor header is needed to include this file.
+// Compiles device code with NVRTC, opened at run time. Needs neither a GPU nor the vendor's header.
 #pragma once
 
 #include <memory>
@@ -16,23 +15,25 @@ struct NvrtcSource {
   std::vector<std::string> options;  // of the compiler, architecture included
 };
 
-struct NvrtcResult {
-  std::string cubin;
-  std::vector<std::string> functions;  // the kernels' names inside the cubin, in the order of the expressions
+// Compiled kernels.
+struct JitBinary {
+  std::string code;                    // a cubin
+  std::vector<std::string> functions;  // the kernels' names inside, in the order of the expressions
   std::string log;                     // with --ptxas-options=-v also registers and spills
+
+  const std::string& function() const { return functions.front(); }
 };
 
 class Nvrtc {
  public:
-  // `path` names the library; "" takes the first found: by the loader's path, then in the toolkit's folders.
-  // Throws Error(unsupported) naming the paths tried.
+  // `path` names the library; "": the first found. Throws Error(unsupported) naming the paths tried.
   explicit Nvrtc(const std::string& path = {});
 
   const std::string& version() const { return version_; }
   const std::string& path() const { return path_; }
 
   // Throws Error(internal) with the first expression and the compiler's log.
-  NvrtcResult compile(const NvrtcSource& source) const;
+  JitBinary compile(const NvrtcSource& source) const;
 
  private:
   struct Functions;

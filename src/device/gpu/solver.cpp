@@ -13,7 +13,7 @@ namespace {
 constexpr int data_types[] = {0, 1, 4, 5};
 
 std::string getrf_name(DType dtype, const char* ending) {
-  return fmt::format("cusolverDn{}getrf{}", "SDCZ"[static_cast<int>(dtype)], ending);
+  return fmt::format("cusolverDn{}getrf{}", "SDCZ"[int(dtype)], ending);
 }
 
 void* open_library() {
@@ -82,7 +82,7 @@ GpuSolver::Workspace GpuSolver::xgetrf_workspace(DType dtype, std::int64_t m, st
                                                  std::int64_t lda) {
   using Size = int (*)(void*, void*, std::int64_t, std::int64_t, int, const void*, std::int64_t, int,
                        std::size_t*, std::size_t*);
-  const int type = data_types[static_cast<int>(dtype)];
+  const int type = data_types[int(dtype)];
   Workspace sizes;
   check(find<Size>("cusolverDnXgetrf_bufferSize")(handle_, params_, m, n, type, a, lda, type,
                                                   &sizes.device_bytes, &sizes.host_bytes),
@@ -95,7 +95,7 @@ void GpuSolver::xgetrf(DType dtype, std::int64_t m, std::int64_t n, void* a, std
                        void* host_workspace, int* info) {
   using Factor = int (*)(void*, void*, std::int64_t, std::int64_t, int, void*, std::int64_t, std::int64_t*,
                          int, void*, std::size_t, void*, std::size_t, int*);
-  const int type = data_types[static_cast<int>(dtype)];
+  const int type = data_types[int(dtype)];
   check(find<Factor>("cusolverDnXgetrf")(handle_, params_, m, n, type, a, lda, pivots, type, device_workspace,
                                          sizes.device_bytes, host_workspace, sizes.host_bytes, info),
         "cusolverDnXgetrf");
@@ -105,9 +105,9 @@ void GpuSolver::xgetrs(DType dtype, Op op, std::int64_t n, std::int64_t nrhs, co
                        std::int64_t lda, const std::int64_t* pivots, void* b, std::int64_t ldb, int* info) {
   using Solve = int (*)(void*, void*, int, std::int64_t, std::int64_t, int, const void*, std::int64_t,
                         const std::int64_t*, int, void*, std::int64_t, int*);
-  const int type = data_types[static_cast<int>(dtype)];
-  check(find<Solve>("cusolverDnXgetrs")(handle_, params_, static_cast<int>(op), n, nrhs, type, lu, lda,
-                                        pivots, type, b, ldb, info),
+  const int type = data_types[int(dtype)];
+  check(find<Solve>("cusolverDnXgetrs")(handle_, params_, int(op), n, nrhs, type, lu, lda, pivots, type, b,
+                                        ldb, info),
         "cusolverDnXgetrs");
 }
 

@@ -1,11 +1,8 @@
-// cuSOLVER opened at run time, for LU of matrices in device memory. Its functions are declared here by their
-// published signatures, so that the vendor's header is not needed.
+// cuSOLVER opened at run time, for LU in device memory, with functions declared by their signatures.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "device/gpu/gpu.hpp"
 #include "tilewright/types.hpp"
@@ -14,12 +11,10 @@ namespace tilewright {
 
 class GpuSolver {
  public:
-  // Throws Error(unsupported) naming the libraries tried. The device's context must be current during all
-  // calls.
+  // Throws Error(unsupported) naming the libraries tried. Calls need the device's context to be current.
   GpuSolver();
   ~GpuSolver();
-  GpuSolver(const GpuSolver&) = delete;
-  GpuSolver& operator=(const GpuSolver&) = delete;
+  GpuSolver& operator=(GpuSolver&&) = delete;
 
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);

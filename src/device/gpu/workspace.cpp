@@ -1,11 +1,10 @@
-// Loans in the order in which they are queued. An event after each use, and not the stream's handle, says
-// what the next loan has to wait for: a stream may have been destroyed since, and its handle reused.
+// Lends in queue order. The next loan waits for an event, not for a stream, whose handle may be reused.
 #include "device/gpu/workspace.hpp"
 
 #include <algorithm>
 
 #include "device/gpu/driver.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {

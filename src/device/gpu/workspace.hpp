@@ -1,6 +1,4 @@
-// Scratch memory that launches on any stream may use: lent to one launch after the other, with waits on the
-// device if two streams want it at once. It grows on reserve() and never within a loan. It does not know its
-// users.
+// Scratch memory for launches on any stream in turn, with waits on the device. It grows in reserve().
 #pragma once
 
 #include <mutex>
@@ -16,20 +14,17 @@ class GpuWorkspace {
   // Allocates nothing yet.
   explicit GpuWorkspace(const Gpu& gpu);
 
-  // Provides `bytes` of scratch and `zero_bytes` that are zero when a loan begins and that the borrower
-  // leaves zero. If it has to grow, it waits for the last use, so calls must not use it. Throws
-  // Error(out_of_memory), and keeps the old memory, if the device has no more.
+  // Provides `bytes` of scratch and `zero_bytes` that every loan finds and leaves zero. Growing waits for the
+  // last use, so calls must not. Throws Error(out_of_memory) and keeps the old memory if there is no more.
   void reserve(std::size_t bytes, std::size_t zero_bytes);
 
-  // Lends the memory to the work that its holder queues on `stream` before the loan ends, at most the
-  // reserved bytes. If the memory still serves another stream, `stream` waits on the device. While `stream`
-  // is captured into a graph, the graph gets memory of its own, allocated and freed by its replays.
+  // Lends the memory to the work that its holder queues on `stream` during the loan; `stream` waits on the
+  // device for the last use. While `stream` is captured, the graph gets memory of its own from its replays.
   class Loan {
    public:
     Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t zero_bytes, CUstream_st* stream);
     ~Loan();
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
+    Loan& operator=(Loan&&) = delete;
     void* scratch() const { return scratch_; }
     void* zeros() const { return zeros_; }
 

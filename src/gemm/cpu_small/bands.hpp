@@ -1,5 +1,4 @@
-// Products with one long side, m or n, and two short ones, as several kernel calls: bands of the long side,
-// each of which is a problem of the small kernels, and what is left of even bands by a kernel of its own.
+// Products with one long side, m or n, by calls of small kernels: bands of it, and the rest by its own.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +18,14 @@ struct BandSteps {
   std::int64_t a = 0, b = 0, c = 0;
 };
 
-// `count` bands of `size` rows, or columns, and one of `rest`.
+// `count` bands of `size` rows, or columns, and a rest.
 struct Bands {
   bool of_rows = true;
   std::int64_t size = 0, count = 0, rest = 0;
   BandSteps step, rest_at;  // from band to band, and from the start of a product to the rest
 
   std::int64_t part_count() const { return count + (rest > 0 ? 1 : 0); }
-  // One product of `rows_or_columns` of the long side.
+  // Returns one product with this long side.
   GemmProblem part(GemmProblem p, std::int64_t rows_or_columns) const {
     (of_rows ? p.m : p.n) = rows_or_columns;
     return p;
@@ -42,8 +41,7 @@ struct Bands {
   }
 };
 
-// Even bands, in whole lines of the cache, so that the last is not a sliver; a few more of them where columns
-// can then be dealt out without a rest.
+// Cuts even bands of whole cache lines, so that none is a sliver; more of columns if that leaves no rest.
 inline Bands bands_of(const GemmProblem& p) {
   Bands bands;
   bands.of_rows = p.m > gemm_small_cpu_limit;
@@ -67,7 +65,7 @@ inline Bands bands_of(const GemmProblem& p) {
   return bands;
 }
 
-// A kernel for the bands and one for the rest, which is null where nothing is left.
+// The kernel of the bands and that of the rest, which is null without a rest.
 struct BandKernels {
   using Kernel = std::shared_ptr<const GemmSmallCpuKernel>;
 
@@ -82,7 +80,7 @@ struct BandKernels {
     if (rest != nullptr) run_rest = BoundKernel(bands.part(p, bands.rest), *rest);
   }
 
-  // Parts first ... first + count - 1 of one product; the rest is the last of them.
+  // Runs parts first ... first + count - 1 of one product; the rest is the last part.
   void run(const KernelCall& product, std::int64_t first, std::int64_t count) const {
     const std::int64_t whole_count = std::min(first + count, bands.count) - first;
     const auto& [a, b, c] = bands.step;

@@ -1,15 +1,15 @@
-// gemm_small_cpu_bands: products with one long side, m or n, and two short ones, on the host: a strided batch
-// over the bands of one product or, where there are more products than bands, one over all products.
+// cpu_bands: products with one long side, m or n, on the host: a strided batch over the bands of
+// one product or, if there are more products than bands, over all products.
+#include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/cpu_small/bands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
 
-// Strides that are neither packed nor zero serve both orders, along one product and along all of them.
+// Kernels for strides that are neither packed nor zero serve batches along one product and along all of them.
 GemmProblem with_any_strides(const GemmProblem& product) {
   GemmProblem p = without_levels(product);
   p.layout = Layout::strided;
@@ -88,24 +88,24 @@ class BandsRunner : public HostRunner {
 
   OperandLayouts layouts_;
   BandKernels kernels_;
-  bool is_one_run_ = false;  // the bands of a product begin where those of the one before it end
+  bool is_one_run_ = false;  // bands of consecutive products are at equal distance
 };
 
 std::string bands_decline(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
   if (p.layout != Layout::single && p.layout != Layout::strided)
-    return fmt::format("layout = {} has no bands at equal distance", to_string(p.layout));
+    return fmt::format("layout = {} has no bands at equal distances", to_string(p.layout));
   if (!has_one_long_side(p.m, p.n, p.k))
-    return fmt::format("it takes one of m and n above {}, and k up to it", gemm_small_cpu_limit);
+    return fmt::format("needs one of m and n above {}, the other one and k up to it", gemm_small_cpu_limit);
   if (p.alpha == Scalar::general || p.beta == Scalar::general)
-    return "alpha and beta may be zero for some products";
+    return "alpha or beta may be zero for some products";
   return "";
 }
 
 }  // namespace
 
-constinit const GemmCandidate bands_way{"gemm_small_cpu_bands", Tier::small, bands_decline,
-                                        one_runner<BandsRunner>};
+constinit const GemmCandidate cpu_bands_candidate{"cpu_bands", Tier::small, bands_decline,
+                                                  one_runner<BandsRunner>};
 
 }  // namespace tilewright

@@ -1,23 +1,22 @@
-// Looking up, making kernels that pay, and running.
+// Looks up kernels, makes those that pay, and runs them.
 #include "gemm/cpu_small/calls.hpp"
 
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/placement.hpp"
 
 namespace tilewright {
 namespace {
 
-// About what a call gains by a kernel of its own: the binding of the cold one, and a share of its time; more
-// of it where data come from memory, because the cold one prefetches nothing.
+// Estimates the gain of a call by its own kernel: binding the portable one, and a share of its time; more for
+// data in memory, because the portable kernel does not prefetch.
 double gain_s(const GemmProblem& p) {
   constexpr double binding_s = 40e-9, share = 0.15, share_of_cold = 0.45;
   return binding_s + small_problem_s(p) * double(p.batch_count) *
                          (p.residency == Residency::cold ? share_of_cold : share);
 }
 
-// Trouble, with wisdom say, is no reason to fail a call that can be served, and that may be half done.
+// An error, of wisdom for example, does not fail a call that can be served and may be half done.
 std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const GemmProblem& problem,
                                                    const GemmOptions& options) {
   try {
@@ -25,7 +24,7 @@ std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const
     return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
   } catch (const Error& error) {
     if (context.wants_notices)
-      context.notice(fmt::format("calls go on with portable kernels: {}", error.what()));
+      context.notice(fmt::format("calls use portable kernels instead: {}", error.what()));
     return nullptr;
   }
 }
@@ -51,7 +50,7 @@ bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, 
   GemmProblem whole = bands.batch(p);
   whole.residency = judged_residency(whole, options);
   const GemmProblem rest = bands.part(p, bands.rest);
-  // The second may take the first one's place at hand, so that each runs before the next is looked up.
+  // The second lookup may evict the first kernel from the thread's cache: each runs before the next lookup.
   BandKernels once;
   once.bands = bands;
   const auto run = [&](const GemmProblem& part, BoundKernel& bound, std::int64_t first, std::int64_t count) {
@@ -70,8 +69,9 @@ bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, 
 
 bool run_small(Context::Impl& context, const GemmProblem& described, const Operands& o,
                const GemmOptions& options) {
-  if (!is_small(described) || o.alpha_stride != 0 || o.beta_stride != 0 || !are_usual(options)) return false;
-  if (o.a == o.c || o.b == o.c) return false;  // plans have words for it
+  if (!is_small(described) || o.alpha_stride != 0 || o.beta_stride != 0 || !are_default(options))
+    return false;
+  if (o.a == o.c || o.b == o.c) return false;  // plans report the fault
   const GemmProblem p = as_called(described, options);
   const SmallKernel kernel(context, p, options);
   const SmallBatch batch(p, kernel.get());

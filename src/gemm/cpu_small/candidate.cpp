@@ -1,6 +1,7 @@
-// gemm_small_cpu: generated or portable kernels for sizes up to the family's limit. Zeros among general
-// alphas and betas are taken care of here once for all kernels: alpha = 0 never reads A and B, beta = 0 never
-// reads C.
+// cpu_small: generated or portable kernels for sizes up to the family's limit. Zeros among general
+// alphas and betas are handled here for all kernels: alpha = 0 never reads A and B, beta = 0 never reads C.
+
+#include "gemm/candidate.hpp"
 
 #include <algorithm>
 
@@ -8,27 +9,23 @@
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/cpu_small/engine.hpp"
+#include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/scale.hpp"
-#include "gemm/run/ways.hpp"
-#include "gemm/tune_on_miss.hpp"
+#include "gemm/run/reference.hpp"
 #include "kernel/jit/x86.hpp"
 #include "plan/config_choice.hpp"
 
 namespace tilewright {
 namespace {
 
-template <class T>
-bool has_zero(const void* values, std::int64_t stride, std::int64_t first, std::int64_t count) {
-  const T* v = static_cast<const T*>(values) + first * stride;
-  if (stride == 0) return *v == T(0);
-  return std::find(v, v + count, T(0)) != v + count;
-}
-
+// True if one of the values of a general scalar is 0.
 bool has_zero(const GemmProblem& p, Scalar kind, const void* values, std::int64_t stride, std::int64_t first,
               std::int64_t count) {
-  if (kind != Scalar::general) return false;
-  return dispatch(p.dtype, [&]<class T>() { return has_zero<T>(values, stride, first, count); });
+  return kind == Scalar::general && dispatch(p.dtype, [&]<class T>() {
+           const T* const v = static_cast<const T*>(values) + first * stride;
+           const T* const end = v + (stride == 0 ? 1 : count);
+           return std::find(v, end, T(0)) != end;
+         });
 }
 bool alpha_has_zero(const GemmProblem& p, const Operands& o, std::int64_t first, std::int64_t count) {
   return has_zero(p, p.alpha, o.alpha, o.alpha_stride, first, count);
@@ -51,7 +48,7 @@ class SmallCpuRunner : public HostRunner {
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
     const GemmProblem& p = problem();
-    // Problems of one block differ inside a vector, so interleaved kernels see to zeros themselves.
+    // Problems of one block share vectors: interleaved kernels handle zeros themselves.
     if (is_interleaved(p) || (!alpha_has_zero(p, o, first, count) && !beta_has_zero(p, o, first, count)))
       batch_.run(o, first, count);
     else
@@ -73,7 +70,7 @@ class SmallCpuRunner : public HostRunner {
   std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const override { return kernel_; }
 
  private:
-  // Runs of problems that agree in which of alpha and beta are 0, each by what serves it.
+  // Runs consecutive problems with the same zeros of alpha and beta by what serves them.
   void run_with_zeros(const Operands& o, std::int64_t first, std::int64_t count) const {
     const GemmProblem& p = problem();
     const auto reads_no_c = kernels_->get(p, Scalar::zero, kernel_->config());
@@ -107,41 +104,40 @@ std::string small_cpu_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_cpu_limit)
-    return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);
+    return fmt::format("size {} exceeds the limit of {}", largest, gemm_small_cpu_limit);
   if (p.sums != Sums::none &&
       (!has_elements_of_c(p) || p.batch_count == 0 || p.k == 0 || p.alpha == Scalar::zero))
-    return "there are no products to sum up";
+    return "there are no products to sum";
   return "";
 }
 
-// The Context's, else the one that the config asked for names.
+// Returns the Context's, or the one that the requested config names.
 Isa wanted_isa(const PlanRequest& r) {
   Isa isa = r.context.isa;
   const auto asked = asked_config(GemmOperation::asked(r));
   if (auto it = asked.find("isa"); it != asked.end()) value_from_json(*it, "isa", isa);
-  if (isa != Isa::portable && !jit_available(isa))
+  // The Context's was tried when it was made; a page for another trial may be refused for lack of memory.
+  if (isa != Isa::portable && isa != r.context.isa && !jit_available(isa))
     throw Error(ErrorCode::unsupported, "config",
-                fmt::format("config: isa = {} cannot run here", to_string(isa)));
+                fmt::format("config: isa = {} is not supported by this machine", to_string(isa)));
   return isa;
 }
 
-// Instructions per problem decide among configs of one problem in caches well enough to refuse what was
-// chosen for a shape that this one only resembles; those of some shapes are wrong by a few in a hundred.
+// Upper bound of instructions per problem against the default config. In caches they compare configs well
+// enough to reject one of a merely similar shape; for some shapes they are wrong by a few in a hundred.
 constexpr double as_many = 1.02;
 
-// What was decided for a problem near this one: the values that its config has otherwise than the rule of
-// thumb has there, over the rule of thumb here. What the rule says itself, a record did not decide, and what
-// was a matter of the other shape alone (the tail of whole vectors) may be the worst here. So may be what it
-// decided: it is taken only where it needs no more of these than the rule.
+// Applies the record of a near problem: the values in which its config differs from the default there replace
+// those of the default here. Equal values were not decided by the record, and the tail of whole vectors
+// depends on the shape alone. The result is used only if it needs no more instructions than the default.
 GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, const GemmSmallCpuConfig& found,
                          KernelCache& kernels) {
   const GemmSmallCpuConfig there = gemm_small_cpu_default(recorded, found.isa);
   const GemmSmallCpuConfig here = gemm_small_cpu_default(p, found.isa);
   GemmSmallCpuConfig carried = here;
-  // Which tail is best depends on how many rows it has: a record for another number decided nothing about it,
-  // nor about the order in which columns of C are loaded and stored. Under masks that overlap a load waits
-  // until the store before it is in the cache: 5x5 after records of 4x4 with early loads, or with all of A
-  // held, took two and four times as long as by the rule.
+  // The best tail depends on its number of rows, and so does the order in which columns of C are loaded and
+  // stored. With overlapping masks a load waits until the store before it is in the cache: 5x5 with early
+  // loads, or with all of A held, by records of 4x4 took two and four times as long as the default.
   const auto tail_bits = [&](const GemmProblem& x) {
     return x.m * size_bytes(x.dtype) * 8 % found.vector_bits;
   };
@@ -162,12 +158,12 @@ GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, cons
   return work(carried) <= as_many * work(here) ? carried : here;
 }
 
-// Which of two kernels that are nearly as fast wins is a matter of the generation. Of 456 problems' records
-// of one Xeon, another was 1.4 % slower by all of them than by the rule of thumb (up to 21 %), and 0.3 %
-// faster by the 30 that had gained this much.
+// Among kernels of nearly equal speed the generation of the CPU decides. With the records of 456 problems
+// from one Xeon, another was 1.4 % slower than with default configs (up to 21 %), and 0.3 % faster with the
+// 30 that had gained this much.
 constexpr double least_gain_elsewhere = 0.15;
 
-// Kernels that cannot be generated give way to the portable one.
+// If a kernel cannot be generated, the portable one serves.
 ConfigFamily<GemmOperation, GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
   const GemmProblem& p = r.problem;
   ConfigFamily<GemmOperation, GemmSmallCpuConfig> family{
@@ -186,7 +182,7 @@ ConfigFamily<GemmOperation, GemmSmallCpuConfig> small_cpu_family(const PlanReque
 
 GemmOffers small_cpu_offers(const PlanRequest& r) {
   const Isa isa = wanted_isa(r);
-  // Of large sizes no register block is looped over: product after product is as fast.
+  // For large sizes no register block is looped over: product after product is as fast.
   if (r.problem.sums != Sums::none)
     if (const auto reasons =
             gemm_small_cpu_space(r.problem, isa).explain(gemm_small_cpu_default(r.problem, isa));
@@ -201,7 +197,7 @@ GemmOffers small_cpu_offers(const PlanRequest& r) {
       GemmMade made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
                                                  : small_sums_runner(r, config)};
       if (!declined->empty())
-        made.notice = fmt::format("{}; {} ones serve instead", *declined, to_string(config.isa));
+        made.notice = fmt::format("{}; {} kernels are used instead", *declined, to_string(config.isa));
       return made;
     } catch (const Error& error) {
       *declined = fmt::format("{} kernels declined ({})", to_string(config.isa), error.what());
@@ -212,7 +208,7 @@ GemmOffers small_cpu_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const GemmCandidate small_cpu_way{
-    "gemm_small_cpu", Tier::small, small_cpu_declines, small_cpu_offers, {.forms_sums = true}};
+constinit const GemmCandidate cpu_small_candidate{
+    "cpu_small", Tier::small, small_cpu_declines, small_cpu_offers, {.forms_sums = true}};
 
 }  // namespace tilewright

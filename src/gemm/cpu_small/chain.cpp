@@ -1,17 +1,14 @@
-// Pieces come from a model that knows what an element takes and what half of a cache holds; all else is the
-// runners'.
+// Chooses pieces by the bytes of an element and half of a cache; runners do the rest.
 #include "gemm/cpu_small/chain.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <new>
 
-#include "core/dispatch.hpp"
 #include "core/per_thread.hpp"
 #include "core/product/faults.hpp"
 #include "core/refuse.hpp"
 #include "device/cpu.hpp"
-#include "gemm/execute.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/host.hpp"
 
@@ -30,18 +27,17 @@ constexpr const char* operand_names[] = {"a", "b", "c"};
   refuse_pass(index, ErrorCode::invalid_argument, argument, message);
 }
 
-// Problems of an element; they are whole parts of the outermost level, so that every element begins as far
-// behind the one before it.
+// Returns the problems of an element: whole parts of the outermost level, at equal distances.
 std::int64_t problems_of_element(std::size_t index, const GemmProblem& p, std::int64_t count) {
   const auto levels = batch_levels(p);
   std::int64_t within = 1, outermost = levels[0].count;
   for (std::size_t i = 1; i < levels.size(); ++i)
     if (levels[i].count > 1) within *= outermost, outermost = levels[i].count;
   if (count == 0 ? p.batch_count != 0 : outermost % count != 0)
-    refuse_pass(index, "count",
-                fmt::format("count = {} elements, but {} has {} parts in its outermost level, no multiple of "
-                            "that",
-                            count, to_string(p), outermost));
+    refuse_pass(
+        index, "count",
+        fmt::format("count = {} elements does not divide the outermost level of {}, which has {} parts",
+                    count, to_string(p), outermost));
   return count == 0 ? 0 : within * (outermost / count);
 }
 
@@ -51,25 +47,25 @@ void check_problem(std::size_t index, const GemmProblem& p, DType dtype, Locatio
         index, "dtype",
         fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype), to_string(dtype)));
   if (p.sums != Sums::none)
-    refuse_pass(index, "plan", fmt::format("{} is no batch of products with a C each", to_string(p)));
+    refuse_pass(index, "plan", fmt::format("{} is not a batch of products with one C each", to_string(p)));
   if (p.layout != Layout::strided)
     refuse_pass(index, "layout",
                 fmt::format("layout = {}, but a chain takes strided batches", to_string(p.layout)));
   if (p.location != location)
     refuse_pass(index, "location",
-                fmt::format("its operands lie in {} memory, those of pass 0 in {} memory",
+                fmt::format("its operands are in {} memory, but those of pass 0 are in {} memory",
                             to_string(p.location), to_string(location)));
 }
 
 bool writes(const GemmProblem& p) { return p.m != 0 && p.n != 0 && p.batch_count != 0; }
 
-// From the first element of the first matrix to behind the last one of the last, in elements.
+// Returns the elements from the first of the first matrix to the end of the last.
 std::int64_t span_of(const OperandLayout& x, std::int64_t problems) {
   if (problems == 0 || x.rows == 0 || x.cols == 0) return 0;
   return x.offset(problems - 1) + (x.cols - 1) * x.ld + x.rows;
 }
 
-// Memory of the calling thread, kept from chain to chain so that a short one does not wait for pages.
+// Memory of the calling thread, kept from chain to chain because fresh pages cost time.
 class KeptMemory {
  public:
   std::byte* get(std::size_t bytes) {
@@ -85,7 +81,7 @@ class KeptMemory {
     bytes_ = bytes;
     return fresh;
   }
-  // What is more than this is given back after the chain.
+  // Returns more than this to the system after the chain.
   void trim() {
     constexpr std::size_t kept_bytes = 16 << 20;
     if (bytes_ > kept_bytes) memory_.reset(), bytes_ = 0;
@@ -99,23 +95,19 @@ class KeptMemory {
   std::size_t bytes_ = 0;
 };
 
-const void* advanced(const void* base, std::int64_t bytes) {
-  return base == nullptr ? nullptr : static_cast<const char*>(base) + bytes;
-}
-
 struct Caches {
   std::int64_t l1, l2;
 };
-// As far as they are known, else such as most have.
+// Falls back to common sizes.
 Caches caches() {
   const CpuInfo& cpu = cpu_info();
   return {cpu.l1d_bytes > 0 ? cpu.l1d_bytes : 32 << 10, cpu.l2_bytes > 0 ? cpu.l2_bytes : 512 << 10};
 }
 
-// What half of a first-level cache holds, and at least a few elements, so that they share what a pass costs
-// to begin, as far as half of the second-level cache holds these. Seen on a Sapphire Rapids Xeon with
-// AVX-512, six contractions in pieces of four elements: 1.5 to 1.1 times as fast for p = 3 to 6 as in pieces
-// of half its second-level cache, 0.95 and 0.98 times for p = 7 and 8; with AVX2 no clear difference.
+// Returns the elements that half of a first-level cache holds, but a few to share the fixed cost of a pass,
+// if half of the second-level cache holds these. On a Sapphire Rapids Xeon with AVX-512, six contractions in
+// pieces of four elements were 1.5 to 1.1 times as fast for p = 3 to 6 as in pieces of half its second-level
+// cache, and 0.95 and 0.98 times for p = 7 and 8; with AVX2 there was no clear difference.
 std::int64_t usual_piece(std::int64_t element_bytes) {
   constexpr std::int64_t least_elements = 4;
   const std::int64_t each = std::max<std::int64_t>(1, element_bytes);
@@ -150,14 +142,14 @@ void Chain::add(std::size_t index, DType dtype, const ErasedPass& given) {
     refuse_pass(index, "stream", "a stream is given, but the operands are in host memory");
   if (p.location == Location::host && !plan.runner->runs_parts())
     refuse_pass(index, ErrorCode::unsupported, "plan",
-                fmt::format("{} runs whole batches alone; make the plan with target = cpu", plan.candidate));
+                fmt::format("{} runs whole batches only; make the plan with target = cpu", plan.candidate));
   check_scratch(index, pass);
   for (std::size_t i = 0; i < 3; ++i) {
     const bool is_used = writes(p) && (i == 2 || reads_ab(p));
     if (is_used && given.scratch[i] == 0 && pass.data(i) == nullptr)
       refuse_pass(index, operand_names[i], fmt::format("{} is null", operand_names[i]));
     if (i < 2 && is_used && given.scratch[i] == given.scratch[2] && pass.data(i) == pass.data(2))
-      refuse_pass(index, "c", fmt::format("c is {}: {}", operand_names[i], in_place_reason));
+      refuse_pass(index, "c", fmt::format("c has the address of {}: {}", operand_names[i], in_place_reason));
   }
   try {
     check_call(plan, pass.operands);
@@ -176,11 +168,11 @@ void Chain::check_scratch(std::size_t index, const Pass& pass) {
     if (number < 0 || number > most_scratch)
       refuse_pass(
           index, operand_names[i],
-          fmt::format("{} = scratch {}: numbers go from 1 to {}", operand_names[i], number, most_scratch));
+          fmt::format("{} = scratch {} is not between 1 and {}", operand_names[i], number, most_scratch));
     if (p.location == Location::device)
       refuse_pass(
           index, ErrorCode::unsupported, operand_names[i],
-          fmt::format("{} = scratch {}: a chain in device memory has none", operand_names[i], number));
+          fmt::format("{} = scratch {}: a chain in device memory has no scratch", operand_names[i], number));
     const bool reads = i < 2 ? reads_ab(p) : p.beta != Scalar::zero;
     if (!reads) continue;
     const std::int64_t written = written_[std::size_t(number)],
@@ -190,7 +182,7 @@ void Chain::check_scratch(std::size_t index, const Pass& pass) {
                   fmt::format("{} = scratch {}, which no pass before it writes", operand_names[i], number));
     if (read > written)
       refuse_pass(index, operand_names[i],
-                  fmt::format("{} = scratch {} spans {} numbers of an element, and passes before it write {}",
+                  fmt::format("{} = scratch {} spans {} numbers of an element, but passes before it write {}",
                               operand_names[i], number, read, written));
   }
   if (pass.scratch[2] > 0) {
@@ -199,13 +191,13 @@ void Chain::check_scratch(std::size_t index, const Pass& pass) {
   }
 }
 
-// What one more element adds to a piece: nothing for operands that all elements share.
+// Returns the bytes that one more element adds to a piece: none for operands shared by all elements.
 std::int64_t Chain::bytes_of_element(const Pass& pass, std::size_t operand) const {
   const OperandLayout& x = pass.layouts[operand];
   const bool moves = count_ > 1 && x.offset(pass.problems) != 0;
   if (!moves && count_ > 1) return 0;
   const auto matrix = double(x.rows) * double(x.cols), all = matrix * double(pass.problems);
-  // Broadcast within the element it is less, and matrices that share columns' lines are no more.
+  // The span is smaller if matrices are broadcast within the element, or share lines.
   const double span = double(span_of(x, pass.problems));
   return std::int64_t(std::min(all, span)) * size_bytes(pass.plan->problem.dtype);
 }
@@ -257,7 +249,7 @@ void Chain::choose_piece() {
   rooms_.push_back(0);
   for (int number = 1; number <= last; ++number) {
     const std::int64_t bytes = room_bytes(number, piece_);
-    // A line more than whole pages, so that equal places of two do not fall on the same lines of a cache.
+    // One more line, so that equal offsets in two rooms do not share cache sets.
     const std::int64_t room =
         bytes == 0 ? 0 : (bytes + room_multiple - 1) / room_multiple * room_multiple + 64;
     rooms_.push_back(rooms_.back() + room);
@@ -312,7 +304,7 @@ std::string Chain::explain() const {
         "threads    {}\n",
         piece_, element_bytes(),
         options_.piece > 0
-            ? "as asked for"
+            ? "as requested"
             : fmt::format("by caches of {} KiB and {} KiB", caches().l1 / 1024, caches().l2 / 1024),
         rooms_.back(), threads_);
   for (std::size_t i = 0; i < passes_.size(); ++i)

@@ -1,4 +1,4 @@
-// Chains of planned batches, types erased: checks of the passes, how many elements a piece has, and the run.
+// Chains of planned batches, types erased: checks of the passes, elements per piece, and the run.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace tilewright {
 
-// A pass as the caller gives it; scratch numbers are 0 for operands that have addresses.
+// A pass as the caller gives it; scratch numbers are 0 for operands with addresses.
 struct ErasedPass {
   const GemmPlan* plan = nullptr;
   Operands operands;
-  std::array<int, 3> scratch{};  // of A, B and C
+  std::array<int, 3> scratch{};  // numbers for A, B and C
 };
 
-// Passes that go together. Throws Error(invalid_argument or unsupported) naming the first that does not.
+// Compatible passes. Throws Error(invalid_argument or unsupported) naming the first that is not.
 class Chain {
  public:
   Chain(DType dtype, std::int64_t count, const std::vector<ErasedPass>& passes, const ChainOptions& options);
@@ -48,10 +48,11 @@ class Chain {
   std::int64_t count_;
   ChainOptions options_;
   std::vector<Pass> passes_;
-  std::vector<std::int64_t> written_;  // how far passes so far have written each scratch, of an element
+  std::vector<std::int64_t>
+      written_;  // numbers of an element that passes so far have written to each scratch
   int threads_ = 1;
   std::int64_t piece_ = 1;
-  std::vector<std::int64_t> rooms_;  // where scratch 1, 2, ... of a thread begins, and how long all of it is
+  std::vector<std::int64_t> rooms_;  // offsets of scratch 1, 2, ... of a thread, and their total
 };
 
 }  // namespace tilewright

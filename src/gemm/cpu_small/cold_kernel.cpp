@@ -1,4 +1,4 @@
-// Which blocks, and binding.
+// Chooses blocks and binds kernels.
 #include "gemm/cpu_small/cold_kernel.hpp"
 
 #include <bit>
@@ -22,7 +22,7 @@ ColdBlocks::ColdBlocks() : target_(portable_target()) {
       if (nr == 0) break;
       for (std::size_t n = 1; n < sizes; ++n)
         even.columns[std::size_t(mr - 1)][n] = std::uint8_t(even_part(int(n), nr));
-      // Multiply-adds for each load.
+      // Multiply-adds per load.
       const double rate = double(mr * nr) / double(mr + parts * nr);
       if (rate > best) best = rate, rows = mr;
     }

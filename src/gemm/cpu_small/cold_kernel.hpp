@@ -1,5 +1,4 @@
-// The kernel of a problem that has none of its own: the portable one, which is compiled already. It costs
-// some tens of nanoseconds to bind, takes no memory and makes no code.
+// The fallback kernel of a problem: the portable one, bound in tens of nanoseconds without memory or code.
 #pragma once
 
 #include <array>
@@ -8,17 +7,17 @@
 
 namespace tilewright {
 
-// The register blocks that the portable kernels take on this machine, as large as fit.
+// The register blocks of portable kernels on this machine, as large as fit.
 class ColdBlocks {
  public:
   ColdBlocks();
-  // Blocks of equal size, or nearly so: what is left over of a whole one costs as much as a whole one.
+  // Returns blocks of nearly equal size: a partial block costs as much as a whole one.
   GemmSmallCpuConfig config(const GemmProblem& problem) const;
 
  private:
   static constexpr std::size_t sizes = gemm_small_cpu_limit + 1;
-  // Of real and complex blocks, because divisions take longer than all else that binding does: vectors of
-  // rows of a block by those of the matrix, and by these the columns of a block by those of the matrix.
+  // Tables for real and complex blocks, because divisions would dominate binding: rows of a block in vectors
+  // by those of the matrix, and, by these, columns of a block by those of the matrix.
   struct Even {
     std::array<std::uint8_t, sizes> rows{};
     std::array<std::array<std::uint8_t, sizes>, portable_max_mr> columns{};
@@ -27,7 +26,7 @@ class ColdBlocks {
   std::array<Even, 2> even_;
 };
 
-// Of a strided, pointer or single problem with sizes from 1 on; strides and counts come with the arguments.
+// Serves strided, pointer or single problems with sizes >= 1; strides and counts are arguments.
 class ColdKernel final : public GemmSmallCpuKernel {
  public:
   ColdKernel(const ColdBlocks& blocks, const GemmProblem& problem);

@@ -1,4 +1,4 @@
-// What kernels keep on the stack, and the addresses that they get.
+// Stack sizes of kernels, and the addresses that they get.
 #include "gemm/cpu_small/engine.hpp"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace tilewright {
 namespace {
 
-// Kernels pack op(A) in whole vectors, and hold C where it is stored past the caches: all of it, what is
-// flushed at once, and parts of lines. The portable kernels have room for their largest problem.
+// Kernels pack op(A) in whole vectors, and stage C if it bypasses caches: all of it, the flushed part, and
+// partial lines. The portable kernels reserve room for their largest problem.
 std::size_t stack_bytes(const GemmProblem& p, const GemmSmallCpuConfig& config) {
   constexpr std::int64_t line = 16;  // elements
   constexpr std::size_t staging_bytes = 4096 + 4 * 64;
@@ -38,14 +38,12 @@ KernelCall kernel_call(const GemmProblem& p, const OperandLayouts& layouts, cons
     return (layout.offset(first / step) + first % step) * size;
   };
   KernelCall call(o.a, o.b, o.c, nullptr, nullptr, count);
-  // No step is taken of one problem, and its strides may be anything.
+  // A single problem takes no step, and its strides may be anything.
   if (p.batch_count > 1)
     call.strided(count, layouts[0].step * size, layouts[1].step * size, layouts[2].step * size);
   const std::int64_t alpha_stride = o.alpha_stride * size, beta_stride = o.beta_stride * size;
-  const auto value = [&](const void* values, std::int64_t stride) {
-    return values == nullptr ? nullptr : static_cast<const char*>(values) + first * stride;
-  };
-  call.scaled(value(o.alpha, alpha_stride), value(o.beta, beta_stride), alpha_stride, beta_stride);
+  call.scaled(advanced(o.alpha, first * alpha_stride), advanced(o.beta, first * beta_stride), alpha_stride,
+              beta_stride);
   return call.moved(offset(layouts[0]), offset(layouts[1]), offset(layouts[2]));
 }
 

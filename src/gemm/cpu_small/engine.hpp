@@ -1,6 +1,5 @@
-// Runs problems of one shape on the host by one kernel: the one place from which calls, plans, groups, sums
-// and bands have kernels run, on as much stack as these need. Which kernel that is, and how many threads
-// share the problems, it does not decide.
+// Runs problems of one shape on the host by one kernel: the only place from which calls, plans, groups, sums
+// and bands run kernels, with the stack that these need. It chooses neither kernels nor threads.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +9,10 @@
 
 namespace tilewright {
 
-// About what one problem of the batch takes on one thread, in round figures: good enough to cut work by.
+// Estimates the seconds of one problem on one thread in round figures, good enough to cut work by.
 double small_problem_s(const GemmProblem& problem);
 
-// A kernel and the stack that its calls on problems of one shape take.
+// A kernel and the stack size of its calls on problems of one shape.
 class BoundKernel {
  public:
   BoundKernel() = default;
@@ -29,11 +28,11 @@ class BoundKernel {
   std::size_t stack_bytes_ = 0;
 };
 
-// Problems first ... first + count - 1 of the operands, within one level, as a kernel takes them.
+// Returns the call for problems first ... first + count - 1, within one level.
 KernelCall kernel_call(const GemmProblem& problem, const OperandLayouts& layouts, const Operands& operands,
                        std::int64_t first, std::int64_t count);
 
-// A batch, of one alpha and beta or of values per problem, and the kernel of its problems.
+// A batch, with one alpha and beta or values per problem, and its kernel.
 class SmallBatch {
  public:
   // The problem outlives this.
@@ -45,7 +44,7 @@ class SmallBatch {
     for_each_run(problem_, first, count,
                  [&](std::int64_t at, std::int64_t part) { kernel_.run(call(operands, at, part)); });
   }
-  // Those that lie within one level.
+  // Returns the call for problems within one level.
   KernelCall call(const Operands& operands, std::int64_t first, std::int64_t count) const {
     return kernel_call(problem_, layouts_, operands, first, count);
   }

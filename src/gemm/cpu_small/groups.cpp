@@ -1,22 +1,20 @@
-// Grouped batches: check all, then run. Nothing is written before every group has been checked. Small groups
-// are run from the caller's own arrays of pointers, and so are others that share their shape with none.
+// Nothing is written before every group has been checked. Small groups run from the caller's own arrays.
 #include "gemm/cpu_small/groups.hpp"
 
 #include <algorithm>
-#include <complex>
 #include <unordered_map>
 
+#include "core/dispatch.hpp"
 #include "gemm/cpu_small/calls.hpp"
-#include "gemm/execute.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/plan.hpp"
 #include "gemm/pointers.hpp"
-#include "gemm/report.hpp"
 #include "gemm/run/host.hpp"
 
 namespace tilewright {
 namespace {
 
-// True if two groups differ in addresses, counts and general values at most.
+// True if two groups differ at most in addresses, counts and general values.
 template <class T>
 bool are_alike(const GemmGroup<T>& x, const GemmGroup<T>& y) {
   return x.op_a == y.op_a && x.op_b == y.op_b && x.m == y.m && x.n == y.n && x.k == y.k && x.lda == y.lda &&
@@ -24,7 +22,7 @@ bool are_alike(const GemmGroup<T>& x, const GemmGroup<T>& y) {
          scalar_class(x.beta) == scalar_class(y.beta);
 }
 
-// What a call consists of, group by group; an address that comes from here stays.
+// The groups of a call; addresses from here stay valid.
 template <class T>
 class GroupSource {
  public:
@@ -35,7 +33,7 @@ class GroupSource {
   const GemmGroup<T>& operator[](std::size_t g) const { return groups_[g]; }
   const T* alpha(std::size_t g) const { return &groups_[g].alpha; }
   const T* beta(std::size_t g) const { return &groups_[g].beta; }
-  // The number of its first problem; of the last group and one, how many there are.
+  // Returns the number of its first problem; for g = size() that of all problems.
   std::int64_t first(std::size_t g) const { return firsts_[g]; }
   std::size_t group_of(std::int64_t problem_index) const {
     return std::size_t(std::upper_bound(firsts_.begin(), firsts_.end(), problem_index) - firsts_.begin()) - 1;
@@ -46,7 +44,7 @@ class GroupSource {
   std::vector<std::int64_t> firsts_;
 };
 
-// Items as groups of one problem, whose arrays of pointers are the pointers inside the items.
+// Items as groups of one problem, whose arrays of pointers are inside the items.
 template <class T>
 class ItemSource {
  public:
@@ -66,8 +64,7 @@ class ItemSource {
   std::span<const GemmItem<T>> items_;
 };
 
-// One shape: the groups that have it and, when there is more than one or some problem is bad, their gathered
-// operands.
+// The groups of one shape and, for several groups or bad problems, their gathered operands.
 template <class T>
 struct Bin {
   GemmProblem problem;
@@ -92,7 +89,7 @@ class GroupedCall {
         groups_(std::move(groups)),
         options_(options),
         names_(names),
-        are_usual_(are_usual(options)),
+        are_default_(are_default(options)),
         report_(info, groups_.first(groups_.size()), std::int64_t(groups_.size()), counted) {}
 
   void run() {
@@ -107,7 +104,7 @@ class GroupedCall {
   }
 
  private:
-  // Groups first ... end - 1, which are alike, and what they hold of problems, bad ones among them.
+  // Groups first ... end - 1, which are alike, and their number of problems with bad ones.
   struct Run {
     std::size_t first, end;
     std::int64_t count;
@@ -125,7 +122,7 @@ class GroupedCall {
     mark_bad(groups_.first(g), groups_[g].count);
   }
 
-  // Looks at what group g has in common with no other, and adds it to the last run or begins one.
+  // Checks group g, and adds it to the last run or begins one.
   void check(std::size_t g) {
     const GemmGroup<T>& x = groups_[g];
     const T *const *a = x.a, *const *b = x.b;
@@ -143,13 +140,13 @@ class GroupedCall {
     }
   }
 
-  // False where the group is bad or has nothing to compute.
+  // Returns false if the group is bad or has nothing to compute.
   bool begin_run(std::size_t g) {
     const GemmGroup<T>& group = groups_[g];
     const GemmProblem p = problem_of(group);
     if (auto fault = group_fault(group, p, names_)) return bad_group(g, *fault), false;
     if (p.m == 0 || p.n == 0 || group.count == 0) return false;
-    runs_.push_back({g, g, 0, are_usual_ && is_small(p), reads_ab(p)});
+    runs_.push_back({g, g, 0, are_default_ && is_small(p), reads_ab(p)});
     return true;
   }
 
@@ -164,8 +161,7 @@ class GroupedCall {
       const GemmGroup<T>& x = groups_[g];
       for (std::int64_t i = 0; i < x.count && x.m > 0 && x.n > 0; ++i)
         if (!is_bad(groups_.first(g) + i))
-          extents.push_back({reinterpret_cast<const char*>(x.c[i]), x.m * std::int64_t(sizeof(T)),
-                             x.ldc * std::int64_t(sizeof(T)), x.n, groups_.first(g) + i});
+          extents.push_back(extent_of(x.c[i], problem_of(x), groups_.first(g) + i));
     }
     for (const Overlap& overlap : find_overlaps(extents)) {
       const std::size_t g = groups_.group_of(overlap.problem_index);
@@ -173,7 +169,7 @@ class GroupedCall {
     }
   }
 
-  // Groups with nothing left to compute take no part.
+  // Returns the number of problems without bad ones.
   std::int64_t good_count(std::size_t g) const {
     const GemmGroup<T>& group = groups_[g];
     if (bad_.empty()) return group.count;
@@ -226,7 +222,7 @@ class GroupedCall {
       }
     }
     bin.operands = {bin.a.data(), bin.b.data(), bin.c.data()};
-    // One value when all are equal, which kernels read once.
+    // If all values are equal, kernels read one.
     const auto set = [&](const std::vector<T>& values, const T& common, const void*& to,
                          std::int64_t& stride) {
       const auto differs = [&](const T& v) { return v != values[0]; };
@@ -238,7 +234,7 @@ class GroupedCall {
     set(bin.beta, *groups_.beta(first), bin.operands.beta, bin.operands.beta_stride);
   }
 
-  // Problems of small runs that follow one another: the first one's place, and how many there are.
+  // Consecutive problems of small runs: the place of the first, and their number.
   struct SmallPiece {
     std::size_t run = 0, group = 0;
     std::int64_t index = 0, count = 0;
@@ -300,8 +296,7 @@ class GroupedCall {
     }
   }
 
-  // Has the first problem behind group g of run r fetched while that of g is computed: kernels know what
-  // comes next within a group alone.
+  // Prefetches the problem after group g of run r: kernels prefetch only within a group.
   void prefetch_after(std::size_t r, std::size_t g) const {
     std::size_t next = g + 1;
     if (next == runs_[r].end) {
@@ -325,7 +320,7 @@ class GroupedCall {
     fetch(*x.c, p.m, p.n, p.ldc);
   }
 
-  // Problems of one group, without those that are bad.
+  // Runs problems of one group except bad ones.
   void run_part(const BoundKernel& kernel, std::size_t g, std::int64_t first, std::int64_t count) {
     const GemmGroup<T>& x = groups_[g];
     const auto call = [&](std::int64_t from, std::int64_t to) {
@@ -345,8 +340,8 @@ class GroupedCall {
     std::int64_t count;
   };
 
-  // Bins with a thread-aware library behind them run one after another, and so does a single bin; all others
-  // are cut into pieces that the threads take as they come.
+  // Bins served by a library with its own threads run one after another, and so does a single bin; all others
+  // are cut into pieces that threads take one by one.
   void execute_bins() {
     std::vector<Piece> pieces;
     double work_s = 0;
@@ -371,7 +366,7 @@ class GroupedCall {
     });
   }
 
-  // The fields in which the problems of groups differ; the rest of GemmProblem is the same for all.
+  // Hashes the fields in which groups differ.
   struct Hash {
     std::size_t operator()(const GemmProblem& p) const {
       auto h = std::size_t(p.op_a) | std::size_t(p.op_b) << 8 | std::size_t(p.alpha) << 16 |
@@ -386,7 +381,7 @@ class GroupedCall {
   Source groups_;
   const GemmOptions& options_;
   const ArgumentNames& names_;
-  const bool are_usual_;
+  const bool are_default_;
   InfoReport report_;
   std::vector<bool> bad_;  // empty while no problem is
   std::vector<Run> runs_;
@@ -414,10 +409,7 @@ void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const
                            const BatchInfo&, CountedIn, const ArgumentNames&);                \
   template void run_items(Context::Impl&, std::span<const GemmItem<T>>, const GemmOptions&, const BatchInfo&);
 
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

@@ -1,9 +1,13 @@
-// What threads keep at hand, and forgetting.
+// The caches of threads, eviction, and which calls need no plan.
 #include "gemm/cpu_small/kernels.hpp"
 
+#include <mutex>
+#include <new>
 #include <vector>
 
 #include "core/per_thread.hpp"
+#include "device/team.hpp"
+#include "gemm/run/host.hpp"
 
 namespace tilewright {
 
@@ -13,9 +17,8 @@ thread_local constinit SmallKernels::Recent* SmallKernels::recent_ = nullptr;
 thread_local constinit SmallKernels::RecentLong* SmallKernels::recent_long_ = nullptr;
 thread_local constinit bool SmallKernels::thread_ends_ = false;
 
-// An owner that is held by one of these is not deleted, so that none of another Context has its address. On
-// the heap: what is thread-local itself is taken from the stacks of all threads, which may be as small as 16
-// KiB.
+// An owner that an entry holds is not deleted, so that no other Context gets its address. The cache is on the
+// heap: thread-local data take space from the stacks of all threads, which may be 16 KiB.
 struct SmallKernels::Kept {
   std::vector<Recent> all{std::size_t(1) << recent_bits};
   std::vector<Held> held{std::size_t(1) << recent_bits};
@@ -43,7 +46,7 @@ void SmallKernels::remember(const LongKey& key, BandKernels bands) {
   last = {key, kept_owner_, std::move(bands)};
 }
 
-// What threads have at hand of this problem gives way with all else.
+// All cached kernels of threads are dropped with those of this problem.
 void SmallKernels::keep(const GemmProblem& p, Kernel kernel) {
   const SmallKey key = small_key(p);
   kernels_.keep(key, std::move(kernel));
@@ -61,6 +64,52 @@ void SmallKernels::clear() {
   renew_owner();
   uses_.clear();
   kernels_.erase_if([](const GemmSmallCpuKernel&) { return true; });
+}
+
+GemmProblem as_called(const GemmProblem& problem, const GemmOptions& options) {
+  GemmProblem p = problem;
+  if (p.layout != Layout::single)
+    p.residency = judged_residency(p, options);
+  else if (options.residency != Residency::automatic)
+    p.residency = options.residency;
+  return p;
+}
+
+bool is_small(const GemmProblem& p) {
+  const bool layout =
+      p.layout == Layout::single || p.layout == Layout::strided || p.layout == Layout::pointer;
+  return layout && p.sums == Sums::none && p.location == Location::host && p.alpha != Scalar::zero &&
+         are_small_sizes(p) && p.batch_count > 0;
+}
+
+// The object is made in place, because there may be no memory, and is never destroyed.
+const GemmOptions& default_options() noexcept {
+  alignas(GemmOptions) static constinit std::byte room[sizeof(GemmOptions)]{};
+  static constinit std::atomic<const GemmOptions*> made = nullptr;
+  static constinit Mutex mutex;
+  if (const GemmOptions* usual = made.load(std::memory_order_acquire)) [[likely]]
+    return *usual;
+  const std::lock_guard lock(mutex);
+  if (made.load() == nullptr) made.store(new (room) GemmOptions());
+  return *made.load();
+}
+
+bool are_default(const GemmOptions& o) {
+  const GemmOptions& usual = default_options();
+  if (&o == &usual) return true;
+  return (o.target == Target::automatic || o.target == Target::cpu) && o.objective == usual.objective &&
+         o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 &&
+         o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
+         o.config.empty() && o.tune_on_miss_s == 0 && !o.cpu_share && o.gpus.empty() &&
+         o.gpu_memory_bytes == 0 && o.queue.stream == nullptr && o.align_bytes == 0 && o.queue.device >= 0 &&
+         o.residency <= Residency::l1 && o.on_device_failure == usual.on_device_failure;
+}
+
+void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,
+                   const Runner& runner) {
+  if (!is_small(problem) || !are_default(options)) return;
+  if (auto kernel = runner.small_kernel())
+    context.small->keep(as_called(problem, options), std::move(kernel));
 }
 
 }  // namespace tilewright

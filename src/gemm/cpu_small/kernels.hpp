@@ -1,21 +1,77 @@
-// The kernels of their own that the small problems of a Context's calls have got. A problem gets one when its
-// calls so far would have gained by it what making it costs; until then, and whenever it was forgotten, the
-// portable kernel serves. Each thread keeps the last few at hand, so that finding one again takes no lock.
+// The specialised kernels of small problems that a Context's calls have met. A problem gets one when its
+// calls so far would have gained what making it costs; until then, and whenever it was evicted, the portable
+// kernel serves. Each thread caches its most recent kernels, which it finds again without a lock.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <memory>
 
 #include "core/bounded_map.hpp"
 #include "core/host/fork_gate.hpp"
+#include "gemm/context_impl.hpp"
 #include "gemm/cpu_small/bands.hpp"
 #include "gemm/cpu_small/cold_kernel.hpp"
 #include "gemm/cpu_small/key.hpp"
-#include "gemm/cpu_small/uses.hpp"
-#include "gemm/run/kernel_cache.hpp"
-#include "gemm/sums/order.hpp"
+#include "gemm/run/runner.hpp"
+#include "gemm/sums/run.hpp"
 
 namespace tilewright {
+
+// Counts what each small problem would have gained from its own kernel so far, in a table of fixed size
+// without locks. Rare problems give way; lost counts are harmless.
+class SmallUses {
+ public:
+  ~SmallUses() { delete[] slots_.load(); }
+
+  // Adds `gain_s` to the problem of this hash. Returns its sum, or `gain_s` if a problem with a larger sum
+  // holds the slot, whose sum is then reduced.
+  float add(std::uint64_t hash, float gain_s) {
+    Slot& slot = slot_of(hash);
+    const std::uint64_t before = slot.load(std::memory_order_relaxed);
+    const float sum = std::bit_cast<float>(std::uint32_t(before));
+    const bool same = before >> 32 == hash >> 32;
+    if (same || sum <= gain_s) {
+      const float all = same ? sum + gain_s : gain_s;
+      slot.store(packed(hash, all), std::memory_order_relaxed);
+      return all;
+    }
+    slot.store(packed(before, sum - gain_s), std::memory_order_relaxed);
+    return gain_s;
+  }
+  // The problem has a kernel: its sum stays above all others for long.
+  void keep(std::uint64_t hash) { set(hash, kept_s); }
+  // The problem shall have none: its sum stays below the threshold for long.
+  void refuse(std::uint64_t hash) { set(hash, -kept_s); }
+  void clear() {
+    Slot* slots = slots_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; slots != nullptr && i < slot_count; ++i)
+      slots[i].store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::size_t slot_count = 1 << 12;
+  using Slot = std::atomic<std::uint64_t>;  // upper half of the hash, and the sum as a float
+
+  static constexpr float kept_s = 1;  // far above the cost of a kernel
+
+  static std::uint64_t packed(std::uint64_t hash, float sum) {
+    return (hash >> 32 << 32) | std::bit_cast<std::uint32_t>(sum);
+  }
+  void set(std::uint64_t hash, float sum) {
+    slot_of(hash).store(packed(hash, sum), std::memory_order_relaxed);
+  }
+  Slot& slot_of(std::uint64_t hash) {
+    Slot* slots = slots_.load(std::memory_order_acquire);
+    if (slots == nullptr) {
+      auto made = std::make_unique<Slot[]>(slot_count);
+      if (slots_.compare_exchange_strong(slots, made.get())) slots = made.release();
+    }
+    return slots[hash % slot_count];
+  }
+
+  std::atomic<Slot*> slots_ = nullptr;  // made at the first use
+};
 
 class SmallKernels {
  public:
@@ -23,8 +79,7 @@ class SmallKernels {
 
   SmallKernels();
 
-  // What the calling thread used lately; null where it did not use one of this key. It stays until the thread
-  // asks for another one.
+  // Returns the thread's recent kernel of this key, or null; valid until the thread's next lookup.
   [[gnu::always_inline]] const BoundKernel* recent(const SmallKey& key) const {
     if (recent_ == nullptr) return nullptr;
     const Recent& last = recent_[place_of(key)];
@@ -33,9 +88,8 @@ class SmallKernels {
     return same ? &last.bound : nullptr;
   }
 
-  // The problem's kernel; null while it is not worth one: what it gained by one so far, gain_s() of it by
-  // this call, is less than making it costs. make() makes it, which may throw, or returns null where the
-  // problem is better off without one.
+  // Returns the problem's kernel; null while the gain of its calls so far, gain_s() of this one, is less than
+  // the cost of making it. make() may throw, or return null if the problem shall have no kernel.
   template <class Gain, class Make>
   const BoundKernel* find(const GemmProblem& p, Gain&& gain_s, Make&& make) {
     const SmallKey key = small_key(p);
@@ -51,7 +105,7 @@ class SmallKernels {
     }
     return remember(key, p, std::move(kernel));
   }
-  // The same, made if need be whatever it gains, and held by who gets it.
+  // The same, made if necessary whatever it gains, and owned by the caller.
   template <class Make>
   Kernel obtain(const GemmProblem& p, Make&& make) {
     constexpr double enough_s = 1;
@@ -61,12 +115,12 @@ class SmallKernels {
     return recent_[place_of(small_key(p))].held->kernel;
   }
 
-  // The kernel that find() has given for the problem; null where it was forgotten.
+  // Returns the kernel that find() returned for the problem; null if it was evicted.
   Kernel kept(const GemmProblem& p) { return kernels_.find(small_key(p)); }
-  // The problem's kernel from now on, whatever it gains, until clear().
+  // Makes this the problem's kernel until clear(), whatever it gains.
   void keep(const GemmProblem& p, Kernel kernel);
 
-  // As recent(), of products with one long side.
+  // The same for products with one long side.
   [[gnu::always_inline]] const BandKernels* recent(const LongKey& key) const {
     if (recent_long_ == nullptr) return nullptr;
     const RecentLong& last = recent_long_[place_of(key)];
@@ -75,29 +129,29 @@ class SmallKernels {
   }
   void remember(const LongKey& key, BandKernels bands);
 
-  // For calls without one.
+  // For calls without their own kernel.
   const ColdBlocks& cold_blocks() const { return cold_blocks_; }
-  // For calls that bring products of one C together.
+  // For calls that sort the products of sums.
   SumScratches& sum_scratches() { return sum_scratches_; }
   void clear();
 
  private:
-  // About what one costs to generate.
+  // The approximate cost of generating one.
   static constexpr float worth_making_s = 150e-6f;
   static constexpr std::size_t largest_bytes = 64 << 20;
 
   struct Owner {};
-  struct Kept;  // what a thread has at hand, as long as it lives
+  struct Kept;  // the caches of a thread
   struct Held {
     std::shared_ptr<const Owner> owner;  // of a Context, since its last clear()
     Kernel kernel;
   };
-  // One line of the cache, which is all that a call looks at.
+  // One cache line, all that a call reads.
   struct alignas(64) Recent {
     SmallKey key;
     const Owner* owner = nullptr;
     BoundKernel bound;
-    const Held* held = nullptr;  // what is named beside
+    const Held* held = nullptr;  // keeps owner and kernel alive
   };
   struct RecentLong {
     LongKey key;
@@ -119,10 +173,10 @@ class SmallKernels {
     const std::uint64_t mixed = key.shape ^ std::uint64_t(key.m) << 20 ^ std::uint64_t(key.n) << 40;
     return mixed * 0x9e3779b97f4a7c15u >> (64 - recent_long_bits);
   }
-  // Of the thread; null before its first.
+  // The calling thread's caches; null before their first use.
   static thread_local constinit Recent* recent_;
   static thread_local constinit RecentLong* recent_long_;
-  // What the thread had at hand is gone, and there will be no other.
+  // The thread's caches are destroyed and stay so.
   static thread_local constinit bool thread_ends_;
 
   void renew_owner();
@@ -136,5 +190,18 @@ class SmallKernels {
   SumScratches sum_scratches_;
   BoundedMap<SmallKey, GemmSmallCpuKernel, Hash> kernels_{largest_bytes, kernel_memory_bytes};
 };
+
+// Returns the problem as a call looks up its kernel: layout single takes residency from the options alone.
+GemmProblem as_called(const GemmProblem& problem, const GemmOptions& options);
+
+// True if a kernel of the family serves calls of a valid problem with one alpha and beta.
+bool is_small(const GemmProblem& problem);
+
+// True if calls with these options need no plan.
+bool are_default(const GemmOptions& options);
+
+// Lets later calls find the kernel that `runner` runs, if such calls need no plan.
+void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,
+                   const Runner& runner);
 
 }  // namespace tilewright

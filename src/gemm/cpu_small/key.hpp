@@ -1,6 +1,5 @@
-// What decides about the code that serves a small problem on the host: its sizes, operations and leading
-// dimensions, and of everything else only the classes that kernels are specialised for. How many problems a
-// call has, and how far apart they lie, comes with the call.
+// The keys that select the code for a small problem on the host: sizes, operations, leading dimensions, and
+// for all else the classes that kernels are specialised for. Counts and strides are arguments.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +24,16 @@ struct SmallKey {
   }
 };
 
-// A product with one long side: what decides about its bands and their kernels.
+// A product with one long side: the key of its bands and their kernels.
 struct LongKey {
-  std::uint64_t shape = 0;  // of small_shape(), the long side left out
+  std::uint64_t shape = 0;  // small_shape() without the long side
   std::int64_t m = 0, n = 0, lda = 0, ldb = 0, ldc = 0;
-  int threads = 0;  // as asked for
+  int threads = 0;  // as requested
 
   friend bool operator==(const LongKey&, const LongKey&) = default;
 };
 
-// Whether a size is one that the kernels serve; zero products have no kernel.
+// True if kernels serve the size; products with a size of 0 have no kernel.
 inline bool is_small_size(std::int64_t size) {
   return std::uint64_t(size) - 1 < std::uint64_t(gemm_small_cpu_limit);
 }
@@ -43,8 +42,8 @@ inline bool are_small_sizes(const GemmProblem& p) {
   return is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k);
 }
 
-// What of a key is no leading dimension, in one number; `strides` as stride_classes() gives them. Inlined
-// always: what goes to the stack in words and comes back in pairs waits for its stores.
+// Packs all of a key but leading dimensions into one number; `strides` are stride_classes(). Always inlined:
+// values stored in words and loaded in pairs would wait for their stores.
 [[gnu::always_inline]] inline std::uint64_t small_shape(DType dtype, Op op_a, Op op_b, std::int64_t m,
                                                         std::int64_t n, std::int64_t k, Scalar alpha,
                                                         Scalar beta, Layout layout, Residency residency,
@@ -56,8 +55,8 @@ inline bool are_small_sizes(const GemmProblem& p) {
          std::uint64_t(strides) << 36;
 }
 
-// Of each operand of a strided batch, that of A in the lowest bits: one for all problems (0), packed (1) or
-// neither (2).
+// Returns the class of each operand of a strided batch, that of A in the lowest bits: one for all problems
+// (0), packed (1) or neither (2).
 inline unsigned stride_classes(const GemmProblem& p) {
   if (p.layout != Layout::strided) return 0;
   const auto class_of = [](std::int64_t stride, std::int64_t packed) {

@@ -1,27 +1,24 @@
-// Everything that can fail is done before anything is queued: faults, then plans, then the operands of all
-// groups, then codes and launches.
+// All that can fail precedes the first launch: faults, plans and all operands; then codes and launches.
 #include "gemm/device/batches.hpp"
 
 #include <algorithm>
-#include <complex>
 
+#include "core/dispatch.hpp"
 #include "core/refuse.hpp"
 #include "gemm/cpu_small/groups.hpp"
 #include "gemm/device/operands.hpp"
-#include "gemm/execute.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/report.hpp"
+#include "gemm/plan.hpp"
 
 namespace tilewright {
 namespace {
 
 template <class T>
 void require(const char* name, const T* array) {
-  if (array == nullptr)
-    throw Error(ErrorCode::invalid_argument, name, fmt::format("the array {} is null", name));
+  if (array == nullptr) refuse_argument(name, fmt::format("the array {} is null", name));
 }
 
-// Throws Error for what the host can see of the batch.
+// Throws Error for faults that the host can see.
 template <class T>
 void check(const VariableBatch<T>& x) {
   refuse_negative("max_m", x.max_m);
@@ -34,7 +31,7 @@ void check(const VariableBatch<T>& x) {
   require("c", x.c), require("ldc", x.ldc);
 }
 
-// Sizes of no elements have no kernel; one for a single element finds that there is nothing to do.
+// Sizes of 0 have no kernel; one for a single element finds that there is nothing to do.
 template <class T>
 GemmProblem problem_of(const VariableBatch<T>& x) {
   GemmProblem p;
@@ -46,8 +43,8 @@ GemmProblem problem_of(const VariableBatch<T>& x) {
   p.k = std::max<std::int64_t>(1, x.max_k);
   p.layout = Layout::variable;
   p.batch_count = x.count;
-  p.alpha = x.alpha.values != nullptr ? Scalar::general : scalar_class(x.alpha.value);
-  p.beta = x.beta.values != nullptr ? Scalar::general : scalar_class(x.beta.value);
+  p.alpha = x.alpha.values != nullptr ? Scalar::per_problem : scalar_class(x.alpha.value);
+  p.beta = x.beta.values != nullptr ? Scalar::per_problem : scalar_class(x.beta.value);
   return packed(p);
 }
 
@@ -64,7 +61,7 @@ struct GroupCall {
   std::shared_ptr<const GemmPlan::Impl> plan = nullptr;
 };
 
-// f(), whose Error then also says which group it is about.
+// Calls f() and adds to its Error which group it is about.
 template <class F>
 void name_group(bool several_groups, const GroupCall& call, F&& f) {
   try {
@@ -90,10 +87,19 @@ std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, c
   const bool computes = std::min({problem.m, problem.n, problem.batch_count}) > 0;
   if (reports && computes && has_pointers(problem) && !plan->runner->reports())
     throw Error(ErrorCode::unsupported, "info",
-                fmt::format("info is not reported by {}, which serves {}: bad pointers of a batch in device "
-                            "memory are found by kernels for sizes up to 64",
+                fmt::format("info is not supported by {}, which runs {}: only kernels for sizes up to 64 "
+                            "report bad pointers in device memory",
                             plan->candidate, to_string(problem)));
   return plan;
+}
+
+void run_device_batch(Context::Impl& context, const GemmProblem& problem, Operands& o,
+                      const GemmOptions& options, const DeviceReport& report) {
+  const auto plan = find_device_plan(context, problem, options, report.reports());
+  check_call(*plan, o);
+  report.write();
+  report.direct(o, 0, 0);
+  execute_checked(*plan, o);
 }
 
 template <class T>
@@ -113,7 +119,7 @@ void run_device_groups(Context::Impl& context, std::span<const GemmGroup<T, Loca
   }
   GemmOptions stated = options;
   stated.align_bytes = int(sizeof(T));
-  // Kernels that are not there yet are compiled side by side.
+  // Missing kernels are compiled in parallel.
   parallel_each(allowed_threads(options.threads), std::int64_t(calls.size()), [&](std::int64_t i) {
     GroupCall& call = calls[std::size_t(i)];
     name_group(several, call, [&] {
@@ -138,19 +144,13 @@ void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, cons
   DeviceReport report(context, options, info, x.count, 1);
   GemmOptions stated = options;
   stated.align_bytes = int(sizeof(T));
-  stated.alpha_varies = x.alpha.values != nullptr;
-  stated.beta_varies = x.beta.values != nullptr;
   if (x.count == 0) return report.write();
-  const auto plan = find_device_plan(context, problem_of(x), stated, report.reports());
   Operands o{x.a, x.b, const_cast<T**>(x.c)};
   set_scalar(x.alpha, o.alpha, o.alpha_stride);
   set_scalar(x.beta, o.beta, o.beta_stride);
   o.stream = options.queue.stream;
   o.sizes = {x.m, x.n, x.k, x.lda, x.ldb, x.ldc};
-  check_call(*plan, o);
-  report.write();
-  report.direct(o, 0, 0);
-  execute_checked(*plan, o);
+  run_device_batch(context, problem_of(x), o, stated, report);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                  \
@@ -158,10 +158,7 @@ void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, cons
                                   const GemmOptions&, const BatchInfo&, const ArgumentNames&);     \
   template void run_device_variable(Context::Impl&, const VariableBatch<T>&, const GemmOptions&,   \
                                     const BatchInfo&);
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

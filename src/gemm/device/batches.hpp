@@ -4,8 +4,9 @@
 
 #include <span>
 
-#include "core/product/names.hpp"
+#include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/report.hpp"
 
 namespace tilewright {
 
@@ -18,9 +19,11 @@ template <class T>
 void run_device_variable(Context::Impl& context, const VariableBatch<T>& batch, const GemmOptions& options,
                          const BatchInfo& info);
 
-// What a call on a GPU asks of its plan: with what kernel it can be served is decided here, before anything
-// is queued. Throws Error(unsupported) where `reports` and the plan's kernel cannot.
+// Returns the plan of a call on a GPU. Throws Error(unsupported) if `reports` and the kernel cannot.
 std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, const GemmProblem& problem,
                                                        const GemmOptions& options, bool reports);
+// Finds the plan of one batch, writes its report and queues it.
+void run_device_batch(Context::Impl& context, const GemmProblem& problem, Operands& operands,
+                      const GemmOptions& options, const DeviceReport& report);
 
 }  // namespace tilewright

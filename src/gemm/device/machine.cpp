@@ -6,48 +6,49 @@ namespace tilewright {
 GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compiler)
     : gpu_(device), compiler_(std::move(compiler)), workspace_(gpu_) {}
 
-template <class Kernel, class Make>
-std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request, bool may_compile,
-                                                  Make&& make) const {
-  return kept_or<Kernel>(request.expressions.front(), request, may_compile, std::forward<Make>(make));
+template <class Kernel, class... Parts>
+std::shared_ptr<const Kernel> GpuMachine::kept_or(const std::string& name, const StencilRequest& request,
+                                                  bool may_compile, const Parts&... parts) const {
+  return std::static_pointer_cast<const Kernel>(kernels_.get(name, [&] {
+    const JitBinary binary = may_compile ? compiler_->compile(request) : compiler_->cached(request);
+    if constexpr (std::is_same_v<Kernel, GemmLargeKernel>) refuse_large(binary, parts...);
+    return std::make_shared<const Kernel>(gpu_, binary, parts...);
+  }));
 }
 
-template <class Kernel, class Make>
-std::shared_ptr<const Kernel> GpuMachine::kept_or(const std::string& name, const StencilRequest& request,
-                                                  bool may_compile, Make&& make) const {
-  return std::static_pointer_cast<const Kernel>(kernels_.get(
-      name, [&] { return make(may_compile ? compiler_->compile(request) : compiler_->cached(request)); }));
+void GpuMachine::refuse_large(const JitBinary& binary, const GemmLargeShape&, const GemmLargeConfig& config,
+                              DType) const {
+  if (const std::string reason = gemm_large_refusal(binary, config, gpu_.limits()); !reason.empty())
+    throw Error(ErrorCode::unsupported, "config", fmt::format("{}: {}", describe(config), reason));
 }
 
 std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallShape& shape,
                                                               const GemmSmallConfig& config, DType dtype,
                                                               bool may_compile) const {
-  return kept_or<GemmSmallKernel>(gemm_small_request(shape, config, dtype, gpu_.limits().compute_capability),
-                                  may_compile, [&](const JitBinary& binary) {
-                                    return std::make_shared<const GemmSmallKernel>(gpu_, binary, shape,
-                                                                                   config, dtype);
-                                  });
+  const auto request = gemm_small_request(shape, config, dtype, gpu_.limits().compute_capability);
+  return kept_or<GemmSmallKernel>(request.expressions.front(), request, may_compile, shape, config, dtype);
 }
 
 std::shared_ptr<const GemmSmallTotal> GpuMachine::gemm_small_total(DType dtype, bool may_compile) const {
-  return kept_or<GemmSmallTotal>(
-      gemm_small_total_request(dtype, gpu_.limits().compute_capability), may_compile,
-      [&](const JitBinary& binary) { return std::make_shared<const GemmSmallTotal>(gpu_, binary, dtype); });
+  const auto request = gemm_small_total_request(dtype, gpu_.limits().compute_capability);
+  return kept_or<GemmSmallTotal>(request.expressions.front(), request, may_compile, dtype);
 }
 
+// The name is of the operands' shape, not of the compiled one: if operands are copied first, the same code
+// serves other alignments, but which operands are copied differs.
 std::shared_ptr<const GemmLargeKernel> GpuMachine::gemm_large(const GemmLargeShape& shape,
                                                               const GemmLargeConfig& config, DType dtype,
                                                               bool may_compile) const {
-  // By the operands' shape, not by the one that is compiled for: where operands are copied first, the same
-  // code serves other alignments, and which of them are copied is another matter for each.
-  return kept_or<GemmLargeKernel>(
-      gemm_large_expression(shape, config, dtype),
-      gemm_large_request(shape, config, dtype, gpu_.limits().compute_capability), may_compile,
-      [&](const JitBinary& binary) {
-        if (const std::string reason = gemm_large_refusal(binary, config, gpu_.limits()); !reason.empty())
-          throw Error(ErrorCode::unsupported, "config", fmt::format("{}: {}", describe(config), reason));
-        return std::make_shared<const GemmLargeKernel>(gpu_, binary, shape, config, dtype);
-      });
+  return kept_or<GemmLargeKernel>(gemm_large_expression(shape, config, dtype),
+                                  gemm_large_request(shape, config, dtype, gpu_.limits().compute_capability),
+                                  may_compile, shape, config, dtype);
+}
+
+std::shared_ptr<const GemmThinKernel> GpuMachine::gemm_thin(const GemmThinShape& shape,
+                                                            const GemmThinConfig& config, DType dtype,
+                                                            bool may_compile) const {
+  const auto request = gemm_thin_request(shape, config, dtype, gpu_.limits().compute_capability);
+  return kept_or<GemmThinKernel>(request.expressions.front(), request, may_compile, shape, config, dtype);
 }
 
 GpuMachine::Blas::Use GpuMachine::Blas::on(CUstream_st* stream) {
@@ -65,19 +66,15 @@ std::shared_ptr<GpuMachine::Blas> GpuMachine::blas() const {
 }
 
 std::shared_ptr<const GpuScale> GpuMachine::scale(const GpuScaleKind& kind, bool may_compile) const {
-  return kept_or<GpuScale>(
-      gpu_scale_request(kind, gpu_.limits().compute_capability), may_compile,
-      [&](const JitBinary& binary) { return std::make_shared<const GpuScale>(gpu_, binary, kind); });
+  const auto request = gpu_scale_request(kind, gpu_.limits().compute_capability);
+  return kept_or<GpuScale>(request.expressions.front(), request, may_compile, kind);
 }
 
 std::shared_ptr<const GpuLayoutKernel> GpuMachine::layout(DType dtype, bool interleaves, int elements,
                                                           bool may_compile) const {
   const GpuLayoutPiece piece = gpu_layout_piece(elements);
-  return kept_or<GpuLayoutKernel>(
-      gpu_layout_request(dtype, interleaves, piece, gpu_.limits().compute_capability), may_compile,
-      [&](const JitBinary& binary) {
-        return std::make_shared<const GpuLayoutKernel>(gpu_, binary, dtype, piece);
-      });
+  const auto request = gpu_layout_request(dtype, interleaves, piece, gpu_.limits().compute_capability);
+  return kept_or<GpuLayoutKernel>(request.expressions.front(), request, may_compile, dtype, piece);
 }
 
 const GemmLargeDevice& GpuMachine::large(const Wisdom* wisdom) const {
@@ -98,7 +95,7 @@ GpuMachines::GpuMachines(std::filesystem::path share, std::filesystem::path cach
 std::shared_ptr<const GpuMachine> GpuMachines::open(int device) {
   const std::lock_guard lock(mutex_);
   if (const auto it = machines_.find(device); it != machines_.end()) return it->second;
-  (void)Gpu::limits_of(device);  // a machine without a GPU is told that before missing files are looked for
+  (void)Gpu::limits_of(device);  // without a GPU this error comes before that of missing files
   if (compiler_ == nullptr) {
     compiler_ = std::make_shared<const StencilCompiler>(share_, cache_, nvrtc_);
     if (const std::string why = compiler_->cache_distrust(); !why.empty() && report_) report_(why);

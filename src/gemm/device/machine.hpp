@@ -13,10 +13,10 @@
 #include "core/host/fork_gate.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/workspace.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large/loader.hpp"
-#include "kernel/gemm_large/near.hpp"
 #include "kernel/gemm_small/loader.hpp"
-#include "kernel/gemm_small/total.hpp"
+#include "kernel/gemm_thin/gemm_thin.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/scale/loader.hpp"
 #include "wisdom/wisdom.hpp"
@@ -29,31 +29,31 @@ class GpuMachine {
 
   const Gpu& gpu() const { return gpu_; }
   const StencilCompiler& compiler() const { return *compiler_; }
-  // With what the first who asks is told by wisdom, or where that is null by the shipped one, of large GEMM.
+  // Returns the device's model of large GEMM, from the wisdom of the first call; null: from shipped wisdom.
   const GemmLargeDevice& large(const Wisdom* wisdom) const;
-
   GemmLargeNear& large_near() const { return large_near_; }
 
-  // The loaded kernel: kept from before, from the disk or, where that is allowed, compiled. Throws what
-  // StencilCompiler throws, and Error(unsupported) when no block of it fits the device.
+  // Returns a loaded kernel: kept, from the disk or, if allowed, compiled. Throws the errors of
+  // StencilCompiler, and Error(unsupported) if no block of it fits the device.
   std::shared_ptr<const GemmSmallKernel> gemm_small(const GemmSmallShape& shape,
                                                     const GemmSmallConfig& config, DType dtype,
                                                     bool may_compile) const;
   std::shared_ptr<const GemmSmallTotal> gemm_small_total(DType dtype, bool may_compile) const;
-  // Also throws Error(unsupported) where the compiler's report forbids running it.
+  // Also throws Error(unsupported) if the compiler's report forbids running it.
   std::shared_ptr<const GemmLargeKernel> gemm_large(const GemmLargeShape& shape,
                                                     const GemmLargeConfig& config, DType dtype,
                                                     bool may_compile) const;
+  std::shared_ptr<const GemmThinKernel> gemm_thin(const GemmThinShape& shape, const GemmThinConfig& config,
+                                                  DType dtype, bool may_compile) const;
   std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
-  // Converts matrices of so many elements, to blocks of interleaved ones where `interleaves`, else back.
+  // Converts matrices of `elements` elements to interleaved blocks or, if not `interleaves`, back.
   std::shared_ptr<const GpuLayoutKernel> layout(DType dtype, bool interleaves, int elements,
                                                 bool may_compile) const;
 
-  // The vendor's library, opened when first asked for, for one call at a time: a handle serves one stream and
-  // one thread.
+  // The vendor's library, for one call at a time: a handle serves one stream and one thread.
   class Blas {
    public:
-    // Holds the library until it ends. `gpu` must be current.
+    // Locks the library during its lifetime. `gpu` must be current.
     struct Use {
       std::unique_lock<LongMutex> lock;
       GpuBlas& library;
@@ -67,21 +67,22 @@ class GpuMachine {
     GpuBlas library_;
     CUstream_st* stream_ = nullptr;
   };
-  // Throws Error(unsupported) naming what was tried.
+  // Opens the library at the first call. Throws Error(unsupported) naming the files that were tried.
   std::shared_ptr<Blas> blas() const;
 
-  // Of all plans: they reserve what they need when they are made.
+  // Shared by all plans, which reserve memory when they are made.
   GpuWorkspace& workspace() const { return workspace_; }
 
  private:
-  // Each loaded module takes device memory; plans hold what they use.
+  // Each loaded module takes device memory; plans hold theirs.
   static constexpr std::size_t largest_count = 4096;
 
-  template <class Kernel, class Make>
-  std::shared_ptr<const Kernel> kept_or(const StencilRequest& request, bool may_compile, Make&& make) const;
-  template <class Kernel, class Make>
+  // Returns the kernel kept by this name, or makes it of its binary and `parts`.
+  template <class Kernel, class... Parts>
   std::shared_ptr<const Kernel> kept_or(const std::string& name, const StencilRequest& request,
-                                        bool may_compile, Make&& make) const;
+                                        bool may_compile, const Parts&... parts) const;
+  void refuse_large(const JitBinary& binary, const GemmLargeShape& shape, const GemmLargeConfig& config,
+                    DType dtype) const;
 
   Gpu gpu_;
   std::shared_ptr<const StencilCompiler> compiler_;
@@ -98,14 +99,14 @@ class GpuMachines {
  public:
   using Report = std::function<void(const std::string&)>;
   // `share` holds kernel/, `cache` the compiled kernels ("" for none), `nvrtc` names the compiler or is "".
-  // `report` gets the reason where compiled kernels cannot be kept.
+  // `report` gets the reason if compiled kernels cannot be kept.
   GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc,
               Report report = {});
 
   // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist,
-  // Error(io) where the kernel sources are missing. A failure is not kept: the next call looks again.
+  // Error(io) if the kernel sources are missing. A failure is not kept: the next call tries again.
   std::shared_ptr<const GpuMachine> open(int device);
-  // Who made this goes, and is told nothing any more.
+  // Reports nothing any more.
   void forget_report();
 
  private:

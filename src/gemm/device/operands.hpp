@@ -1,5 +1,4 @@
-// Operands in device memory as far as the host can judge them: alignment, ranges that certainly share
-// elements and, when asked for, whose memory it is.
+// The host's checks of operands in device memory: alignment, certain overlaps, on request the owner.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +10,7 @@
 
 namespace tilewright {
 
-// Device allocations begin at multiples of 256, and whole lines of 128 bytes are the most that kernels gain
-// from.
+// Device allocations begin at multiples of 256, and kernels gain from lines of 128 bytes at most.
 inline constexpr int most_align_bytes = 128;
 
 // Operands that are arrays of addresses.
@@ -20,9 +18,9 @@ inline bool has_pointers(const GemmProblem& p) {
   return p.layout == Layout::pointer || p.layout == Layout::variable;
 }
 
-// What all of the addresses are multiples of: 128, else 16, else the size of an element, so that few kernels
-// are made of one shape. Null addresses count as aligned. Of a pointer batch the matrices are meant, of which
-// the host knows nothing.
+// Returns the common alignment of all addresses: 128, else 16, else the size of an element, so that few
+// kernels are made per shape. Null addresses count as aligned. For a pointer batch it is that of its
+// matrices, which the host does not know.
 inline int common_alignment(const GemmProblem& p, const void* a, const void* b, const void* c) {
   const int size = static_cast<int>(size_bytes(p.dtype));
   if (has_pointers(p)) return size;
@@ -33,18 +31,17 @@ inline int common_alignment(const GemmProblem& p, const void* a, const void* b, 
   return size;
 }
 
-// The alignment that a plan is made for where the options name none.
-inline int usual_alignment(const GemmProblem& p) {
+// Returns the alignment that a plan is made for if the options state none.
+inline int default_alignment(const GemmProblem& p) {
   return has_pointers(p) ? static_cast<int>(size_bytes(p.dtype)) : most_align_bytes;
 }
 
-// What plans must be made for, the usual one first, so that every call finds one whose addresses are
-// multiples of `asked` bytes as far as the options state it (0: nothing is known of them): those that
-// common_alignment() may give.
+// Returns the alignments to make plans for, the default first, so that every call finds a plan: those that
+// common_alignment() may return for addresses that are multiples of `asked` bytes (0: unknown).
 inline std::vector<int> alignments_to_prepare(const GemmProblem& p, int asked) {
   if (p.location != Location::device) return {asked};
   const int size = static_cast<int>(size_bytes(p.dtype));
-  std::vector<int> all{asked == 0 ? usual_alignment(p) : asked};
+  std::vector<int> all{asked == 0 ? default_alignment(p) : asked};
   const auto add = [&](int bytes) {
     if (std::find(all.begin(), all.end(), bytes) == all.end()) all.push_back(bytes);
   };
@@ -67,14 +64,15 @@ class GpuOperandCheck {
   void check(const Operands& operands, bool reads_ab) const;
 
  private:
+  struct Range {
+    std::int64_t bytes;  // from the first element to the end of the last
+    bool dense;
+  };
   const char* alignment_reason() const;
   void check_one(const char* name, const void* address, std::int64_t bytes) const;
-  void check_apart(const char* name, const void* address, std::int64_t bytes, bool dense,
-                   const void* c) const;
-  void check_sizes(const VariableSizes& sizes) const;
+  void check_apart(const char* name, const void* address, const Range& range, const void* c) const;
 
-  std::int64_t a_bytes_, b_bytes_, c_bytes_;  // from the first to behind the last element
-  bool a_dense_, b_dense_, c_dense_;
+  Range a_, b_, c_;
   bool pointers_, sizes_vary_;
   int align_bytes_, size_bytes_;
   const Gpu* gpu_;

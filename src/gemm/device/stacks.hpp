@@ -1,32 +1,48 @@
-// Sums of products in device memory: calls whose lists lie there too, in runs of equal C, and stacks that are
-// sorted once and run many times.
+// Sums of products in device memory: calls whose lists lie there too, and plans of stacks sorted once.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
-#include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/sums/list.hpp"
 
 namespace tilewright {
 
-// Lists in device memory, which the host does not read: each C that a list names has one run in it. Stacks
-// are queued one after the other. Throws Error before anything is queued.
+// Runs lists in device memory, which the host does not read: each C that a list names has one run in it.
+// Stacks are queued one after the other. Throws Error before anything is queued.
 void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, const void* beta,
                        const GemmOptions& options);
 
-// The products of one batch in device memory summed into one C; operands as plans take them, C as
-// operands.lists.c of a pointer batch. Throws Error before anything is queued.
+// Sums the products of one batch in device memory into one C. Operands are as for plans; the C of a pointer
+// batch is operands.lists.c. Throws Error before anything is queued.
 void run_device_reduce(Context::Impl& context, const GemmProblem& problem, const Operands& operands,
                        const GemmOptions& options, const ArgumentNames& names = argument_names);
 
-// Where the entries of a list begin that name A, B and C. alpha and beta outlive the operands.
-Operands operands_of_list(const SumList& list, const void* beta, CUstream_st* stream);
+// Launches over lists that were sorted by C, in memory of their GPU.
+struct StackPlan::Impl {
+  // The products of one list whose C it names first, to which beta is applied, or the others.
+  struct Part {
+    std::shared_ptr<const GemmPlan::Impl> plan;
+    Operands operands;
+    bool begins_sums = true;
+    alignas(16) std::array<std::byte, 16> alpha{}, one{};  // values of the type
+  };
 
-// The problem as plans see it, who serve any number of products: a power of four at least as large.
-GemmProblem device_sums_problem(GemmProblem problem);
+  DType dtype = DType::f64;
+  std::vector<Part> parts;             // in the order in which they are queued
+  std::shared_ptr<const void> memory;  // of the sorted lists
+  std::string explanation;
 
-// What is wrong with a list whose products the host does not see.
-std::optional<Fault> device_list_fault(const SumList& list);
+  // Throws Error(invalid_argument) if the type is not the lists'.
+  void run(DType type, const void* beta, CUstream_st* stream) const;
+};
+
+// `lists` are in host memory or in options.queue.device's. Throws as run_stacks; unsupported without GPU.
+std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl& context, std::vector<SumList> lists,
+                                                       Location where, const GemmOptions& options);
 
 }  // namespace tilewright

@@ -1,30 +1,27 @@
-// hybrid: a product or batch of host operands on one GPU, several, or CPU and GPUs together, as the models of
-// the machine share it out (models.hpp, split/) and in the steps by which it is streamed (stream/).
+// hybrid: host operands on CPU and GPUs, shared out by models (models.hpp, split/) and streamed (stream/).
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstring>
 #include <mutex>
 
 #include "core/dispatch.hpp"
+#include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/models.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/hybrid/options.hpp"
-#include "gemm/hybrid/search.hpp"
-#include "gemm/hybrid/split/split_text.hpp"
-#include "gemm/hybrid/split/tiling.hpp"
+#include "gemm/hybrid/split/shares.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/cblas.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/reference.hpp"
-#include "gemm/run/scale.hpp"
-#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
 
-// A split with what it is run by.
+// A split with its schedules and products.
 struct ReadySplit {
   SplitChoice choice;
   std::shared_ptr<const ReadyStream> stream;
@@ -36,6 +33,46 @@ struct LastRun {
   bool pinned = false;
 };
 
+// Operands whose C is a copy, so that no trial writes the caller's; pinned by the device, or pageable (null).
+class ScratchC {
+ public:
+  ScratchC(const GemmProblem& p, const Operands& operands, StreamDevice* device) : operands_(operands) {
+    const std::int64_t bytes = ((p.n - 1) * p.ldc + p.m) * size_bytes(p.dtype);
+    if (device != nullptr) {
+      pinned_ = device->allocate_pinned(bytes);
+      operands_.c = pinned_->data();
+    } else {
+      pageable_.resize(std::size_t(bytes) / sizeof(std::max_align_t) + 1);
+      operands_.c = pageable_.data();
+    }
+    // Padding may be uninitialised: only columns are copied.
+    const std::int64_t pitch = p.ldc * size_bytes(p.dtype);
+    for (std::int64_t j = 0; j < p.n && p.beta != Scalar::zero; ++j)
+      std::memcpy(static_cast<char*>(operands_.c) + j * pitch,
+                  static_cast<const char*>(operands.c) + j * pitch, std::size_t(p.m * size_bytes(p.dtype)));
+  }
+  const Operands& operands() const { return operands_; }
+
+ private:
+  std::vector<std::max_align_t> pageable_;
+  std::unique_ptr<PinnedMemory> pinned_;
+  Operands operands_;
+};
+
+// The best of a few runs, after one that warms up.
+double seconds_of_best(const std::function<void()>& run) {
+  using Clock = std::chrono::steady_clock;
+  run();
+  double best = 0;
+  for (int i = 0; i < 3; ++i) {
+    const auto begin = Clock::now();
+    run();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    best = i == 0 ? seconds : std::min(best, seconds);
+  }
+  return best;
+}
+
 class HybridRunner : public HostRunner {
  public:
   // Opens the GPUs and makes their products ready.
@@ -46,7 +83,7 @@ class HybridRunner : public HostRunner {
         cblas_(r.context.cblas()),
         shape_(r.problem, is_batch() ? SplitSide::problems : SplitSide::columns),
         redo_(r.options.on_device_failure == OnDeviceFailure::redo),
-        way_(r.options.split) {
+        rule_(r.options.split) {
     if (is_batch()) host_ = host_runner(r);
     const std::int64_t free = node_->open(models_.request.gpus);
     const bool as_before = !keep_within(free);
@@ -68,7 +105,7 @@ class HybridRunner : public HostRunner {
     const ForMatrices pinned_of = pinned_operands(o);
     const bool pinned = pinned_of == all_matrices;
     const ReadySplit* ready = &ready_[pinned];
-    if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive) ready = &found(o, pinned);
+    if (rule_ == SplitRule::guided || rule_ == SplitRule::exhaustive) ready = &found(o, pinned);
     if (ready->choice.split.gpus.empty()) {
       multiply_all_on_host(o);
       return note({ready->choice.split, {}, pinned});
@@ -96,8 +133,7 @@ class HybridRunner : public HostRunner {
   nlohmann::json last_run() const override;
 
  private:
-  // What is free may be less than what the device has, and kernels want a little of it. True where that
-  // matters.
+  // Caps the memory by the free bytes, of which kernels need a few. Returns true if that changes the request.
   bool keep_within(std::int64_t free) {
     const std::int64_t usable = free - free / 20, before = models_.request.memory_bytes;
     for (const int gpu : models_.request.gpus)
@@ -108,7 +144,7 @@ class HybridRunner : public HostRunner {
 
   bool is_batch() const { return problem().layout != Layout::single; }
 
-  // What the host runs its part of a batch with.
+  // The host's runner for its part of a batch.
   static std::shared_ptr<const Runner> host_runner(const PlanRequest& r) {
     GemmOptions options;
     options.target = Target::cpu;
@@ -121,7 +157,7 @@ class HybridRunner : public HostRunner {
                     [&]<class T>() { return scalar_of<T>(problem().alpha, o.alpha, 0, 0) == T(0); });
   }
 
-  // Of operands by pointers their problems are gathered, wherever they lie.
+  // Operands by pointers count as pinned: their problems are gathered.
   ForMatrices pinned_operands(const Operands& o) const {
     ForMatrices pinned{};
     for (const ProductMatrix which : product_matrices) {
@@ -151,7 +187,7 @@ class HybridRunner : public HostRunner {
   bool is_for_cblas(const GemmProblem& part) const {
     try {
       return why_not_by_cblas(*cblas_, part).empty();
-    } catch (const std::bad_alloc&) {  // for the words
+    } catch (const std::bad_alloc&) {  // of the message
       return false;
     }
   }
@@ -168,10 +204,10 @@ class HybridRunner : public HostRunner {
     job.multiply_range_on_host = [&, threads](std::int64_t first, std::int64_t count) {
       host_->run_part(o, first, count, threads);
     };
-    return use.run(std::move(job), ready.stream->products);
+    return use.run(std::move(job), *ready.stream);
   }
 
-  // The split that timing found best, searched for by the first call with such operands.
+  // The split that was timed best; the first call with such operands searches for it.
   const ReadySplit& found(const Operands& o, bool pinned) const {
     if (const ReadySplit* ready = searched_[pinned].load(std::memory_order_acquire)) return *ready;
     HybridNode::Use use(*node_);
@@ -190,7 +226,7 @@ class HybridRunner : public HostRunner {
       });
     };
     const SplitSearchResult result =
-        search_split(*models_.node, request, way_, search_from(ready_[pinned].choice.split), time);
+        search_split(*models_.node, request, rule_, search_from(ready_[pinned].choice.split), time);
     ReadySplit best = ready_[pinned];
     best.choice.split = result.best;
     best.choice.reason = fmt::format("the fastest of {} timed shares", result.tried);
@@ -209,12 +245,12 @@ class HybridRunner : public HostRunner {
   HybridModels models_;
   std::shared_ptr<const CblasLibrary> cblas_;
   std::shared_ptr<const Runner> host_;  // of a batch
-  StreamShape shape_;                   // whose side is of no account but for batches
+  StreamShape shape_;                   // its side only matters for batches
   bool redo_;
-  SplitWay way_;
+  SplitRule rule_;
   std::array<ReadySplit, 2> ready_;  // of pageable and of pinned operands
   mutable std::array<std::unique_ptr<const ReadySplit>, 2> kept_;
-  mutable std::array<std::atomic<const ReadySplit*>, 2> searched_{};  // of those, once they are whole
+  mutable std::array<std::atomic<const ReadySplit*>, 2> searched_{};  // kept_, once it is complete
   mutable Mutex last_mutex_;
   mutable std::optional<LastRun> last_;
 };
@@ -229,8 +265,9 @@ std::string HybridRunner::prediction(double) const {
                     seconds_text(choice.split.seconds), ways_text(choice), indent, choice.reason);
     text += "\n" + indent + split_text(*models_.node, choice.split, indent);
   }
-  if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive)
-    text += fmt::format("\n{}split = {}: the first call times shares of the CPU's", indent, to_string(way_));
+  if (rule_ == SplitRule::guided || rule_ == SplitRule::exhaustive)
+    text += fmt::format("\n{}split = {}: the first call times several shares of the CPU", indent,
+                        to_string(rule_));
   return text + fmt::format("\n{}by {}", indent, models_.node->source);
 }
 
@@ -244,7 +281,7 @@ std::string HybridRunner::bound() const {
 nlohmann::json HybridRunner::metrics() const {
   return {{"pinned", split_json(*models_.node, ready_[true].choice)},
           {"pageable", split_json(*models_.node, ready_[false].choice)},
-          {"split", to_string(way_)},
+          {"split", to_string(rule_)},
           {"calibrated", models_.node->calibrated},
           {"models", models_.node->source}};
 }
@@ -276,13 +313,12 @@ nlohmann::json HybridRunner::last_run() const {
 GemmOffers hybrid_offers(const PlanRequest& r) {
   const HybridModels models = hybrid_models(r);
   const SplitChoice pinned = choose_split(models, true);
-  const bool asked = wants_gpus(r) || r.options.candidate == hybrid_way.name;
+  const bool asked = wants_gpus(r) || r.options.candidate == hybrid_candidate.name;
   if (!asked && pinned.split.gpus.empty())
     throw Error(ErrorCode::unsupported, "target",
                 fmt::format("{} ({}; by {})", pinned.reason, ways_text(pinned), models.node->source));
   GemmOffer offer;
   offer.seconds = pinned.split.seconds;
-  offer.forecast = fmt::format("forecast of {}", seconds_text(*offer.seconds));
   offer.make = [&r, models, pinned] {
     return GemmMade{std::make_shared<const HybridRunner>(r, models, pinned)};
   };
@@ -291,6 +327,6 @@ GemmOffers hybrid_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const GemmCandidate hybrid_way{"hybrid", Tier::node, why_not_shared, hybrid_offers};
+constinit const GemmCandidate hybrid_candidate{"hybrid", Tier::node, why_not_shared, hybrid_offers};
 
 }  // namespace tilewright

@@ -7,20 +7,17 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/hybrid/options.hpp"
-#include "gemm/hybrid/split/prediction.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/cblas.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
 
-// Threads, launches and the way there and back take a GPU no less than this.
+// Threads, launches and transfers of a GPU take at least this.
 constexpr double least_gpu_s = 30e-6;
 
-// PCIe 5 with 16 lanes. A batch that the CPU multiplies so many times as fast as it would get to a GPU needs
-// no look for one; round figures of a CPU's time err by a factor of two.
+// PCIe 5 with 16 lanes. The CPU keeps a batch that it multiplies so many times as fast as the link would move
+// it; round figures of a CPU's time err by a factor of two.
 constexpr double fastest_link_bytes_per_s = 64e9, clearly_faster = 2.5;
 
 int threads_of(const PlanRequest& r) {
@@ -37,7 +34,7 @@ std::vector<int> positions(const std::vector<HybridGpu>& all, const std::vector<
         std::find_if(all.begin(), all.end(), [&](const auto& gpu) { return gpu.ordinal == ordinal; });
     if (it == all.end())
       throw Error(ErrorCode::invalid_argument, "gpus",
-                  fmt::format("gpus has {}, but this machine has {} GPU{}", ordinal, all.size(),
+                  fmt::format("gpus contains {}, but this machine has {} GPU{}", ordinal, all.size(),
                               all.size() == 1 ? "" : "s"));
     found.push_back(int(it - all.begin()));
   }
@@ -48,41 +45,40 @@ std::vector<int> positions(const std::vector<HybridGpu>& all, const std::vector<
 
 std::string why_not_shared(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
-  if (p.location == Location::device) return "the operands are in device memory";
-  if (r.options.target == Target::cpu) return "target = cpu was asked for";
-  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
-  if (r.options.alpha_varies || r.options.beta_varies) return "it takes one alpha and one beta";
-  if (!r.options.config.empty()) return "a config was given, and it has none";
+  if (p.location == Location::device) return "needs operands in host memory";
+  if (r.options.target == Target::cpu) return "target = cpu excludes it";
+  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero)
+    return "there is no product to compute";
+  if (!r.options.config.empty()) return "takes no config, but one was given";
   const bool is_batch = p.layout != Layout::single;
-  if (is_batch && (r.options.split == SplitWay::guided || r.options.split == SplitWay::exhaustive))
-    return fmt::format("split = {} times shares of single products", to_string(r.options.split));
-  const bool asked = wants_gpus(r) || r.options.candidate == hybrid_way.name;
+  if (is_batch && (r.options.split == SplitRule::guided || r.options.split == SplitRule::exhaustive))
+    return fmt::format("split = {} is for single products", to_string(r.options.split));
+  const bool asked = wants_gpus(r) || r.options.candidate == hybrid_candidate.name;
   if (!asked && estimate_s(p) < least_gpu_s)
-    return fmt::format("about {} of work, and a GPU needs longer to begin", seconds_text(estimate_s(p)));
+    return fmt::format("about {} of work, less than the start of a GPU takes", seconds_text(estimate_s(p)));
   if (!asked && is_batch &&
       clearly_faster * estimate_s(p) / threads_of(r) < bytes(p) / fastest_link_bytes_per_s)
-    return "the CPU multiplies its problems faster than any link would bring them to a GPU";
-  if (!asked && r.options.objective != Objective::time) return "its models know time alone";
+    return "the CPU computes the problems faster than a link could transfer them to a GPU";
+  if (!asked && r.options.objective != Objective::time) return "its models predict time only";
   std::string why_none;
-  if (r.context.hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
+  if (r.context.hybrid->gpus(&why_none).empty()) return why_none;
   const std::string no_cblas = why_not_by_cblas(*r.context.cblas(), p);
   if (!is_batch && !no_cblas.empty() && r.options.target != Target::gpu)
-    return "the CPU's part wants a CBLAS: " + no_cblas;
+    return "the CPU's part needs a CBLAS: " + no_cblas;
   return "";
 }
 
 namespace {
 
-// What a call does not say, the environment may.
+// An option that the call leaves open, from an environment variable.
 template <class Value>
 Value from_environment(const char* name, const std::string& text, std::optional<Value> value) {
   if (value) return *value;
   throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' cannot be read", name, text));
 }
 
-// The GPUs that may be used, as positions, and how much of the memory of each; 0: what is free. Where neither
-// the call nor the environment says, ranks of one node share its GPUs out (core/local_rank.hpp), and the
-// memory of one that several have.
+// The GPUs that may be used, as positions, and the bytes of each; 0: all that are free. Unless named, ranks
+// of one node share its GPUs, and the memory of one that several have (core/env.hpp).
 struct Permitted {
   std::vector<int> gpus;
   std::int64_t memory_bytes = 0;

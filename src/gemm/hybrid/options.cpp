@@ -1,4 +1,4 @@
-// What can be judged without a machine.
+// Checks of options, with their messages.
 #include "gemm/hybrid/options.hpp"
 
 #include <algorithm>
@@ -10,36 +10,39 @@ namespace {
 
 void check_split(const GemmOptions& o) {
   const std::string way = to_string(o.split);
-  if (o.split == SplitWay::fixed && !o.cpu_share)
-    refuse_argument("cpu_share", "cpu_share is not given, which split = fixed needs");
-  if (o.cpu_share && o.split != SplitWay::fixed)
-    refuse_argument("cpu_share", fmt::format("cpu_share = {} is given, but split = {}", *o.cpu_share, way));
+  if (o.split == SplitRule::fixed && !o.cpu_share)
+    refuse_argument("cpu_share", "cpu_share is missing: split = fixed needs it");
+  if (o.cpu_share && o.split != SplitRule::fixed)
+    refuse_argument("cpu_share",
+                    fmt::format("cpu_share = {} needs split = fixed, but split = {}", *o.cpu_share, way));
   if (o.cpu_share && !(*o.cpu_share >= 0 && *o.cpu_share <= 1))
     refuse_argument("cpu_share", fmt::format("cpu_share = {} is not between 0 and 1", *o.cpu_share));
   if (o.target == Target::gpu && o.cpu_share.value_or(0) > 0)
-    refuse_argument("cpu_share",
-                    fmt::format("cpu_share = {}, but target = gpu leaves the CPU out", *o.cpu_share));
-  const bool searches = o.split == SplitWay::guided || o.split == SplitWay::exhaustive;
-  if (o.target == Target::gpu && searches)
     refuse_argument(
-        "split", fmt::format("split = {} searches for the CPU's share, but target = gpu leaves it out", way));
-  if (o.target == Target::cpu && o.split != SplitWay::model)
-    refuse_argument("split", fmt::format("split = {}, but target = cpu leaves the GPUs out", way));
+        "cpu_share",
+        fmt::format("cpu_share = {} conflicts with target = gpu, which does not use the CPU", *o.cpu_share));
+  const bool searches = o.split == SplitRule::guided || o.split == SplitRule::exhaustive;
+  if (o.target == Target::gpu && searches)
+    refuse_argument("split",
+                    fmt::format("split = {} conflicts with target = gpu, which does not use the CPU", way));
+  if (o.target == Target::cpu && o.split != SplitRule::model)
+    refuse_argument("split",
+                    fmt::format("split = {} conflicts with target = cpu, which does not use GPUs", way));
 }
 
 }  // namespace
 
 bool wants_gpus(const PlanRequest& r) {
   if (r.problem.location != Location::host) return false;
-  if (r.options.target == Target::automatic) return r.options.split != SplitWay::model;
+  if (r.options.target == Target::automatic) return r.options.split != SplitRule::model;
   return r.options.target != Target::cpu;
 }
 
 void check_gpus(const std::vector<int>& gpus) {
   for (auto gpu = gpus.begin(); gpu != gpus.end(); ++gpu) {
-    if (*gpu < 0) refuse_argument("gpus", fmt::format("gpus has {}, which is negative", *gpu));
+    if (*gpu < 0) refuse_argument("gpus", fmt::format("gpus contains {}, which is negative", *gpu));
     if (std::find(gpus.begin(), gpu, *gpu) != gpu)
-      refuse_argument("gpus", fmt::format("gpus has {} twice", *gpu));
+      refuse_argument("gpus", fmt::format("gpus contains {} twice", *gpu));
   }
 }
 

@@ -1,12 +1,11 @@
-// The options of products of host operands on GPUs: which are wrong, and which say that GPUs have to take
-// part. models.hpp knows what the models say.
+// Checks the options of products of host operands on GPUs, without a machine.
 #pragma once
 
 #include "gemm/candidate.hpp"
 
 namespace tilewright {
 
-// Operands in host memory for which GPUs were asked for, by target or by a split of the caller's own.
+// True for operands in host memory if target or split demands GPUs.
 bool wants_gpus(const PlanRequest& request);
 
 // Throws Error(invalid_argument) naming gpus: a negative one, or one twice.

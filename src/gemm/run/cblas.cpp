@@ -1,16 +1,12 @@
-// cblas: large matrices on the host, one call each of a CBLAS that is opened when first wanted. The library
-// is device/cblas.hpp's.
-#include "gemm/run/cblas.hpp"
-
+// host_blas: large matrices on the host, one call each of a CBLAS that is opened at its first use.
 #include <algorithm>
 
 #include "core/dispatch.hpp"
+#include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/operand.hpp"
-#include "gemm/parallel.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/scale.hpp"
-#include "gemm/run/ways.hpp"
+#include "gemm/run/reference.hpp"
 
 namespace tilewright {
 namespace {
@@ -34,13 +30,13 @@ class CblasRunner : public HostRunner {
   std::string library() const override { return library_->name(); }
   std::string threads_text() const override {
     if (library_->has_local_threads()) return HostRunner::threads_text();
-    return fmt::format("the own ones of {}, which takes no count per call", library_->name());
+    return fmt::format("those of {}, which takes no count per call", library_->name());
   }
 
  private:
   // A library that takes a thread count runs a batch one problem per thread; any other runs problem after
-  // problem with its own threads, because two layers of threads would fight. `own`: how many of
-  // its threads a problem gets that has them all; 0: as many as it likes.
+  // problem with its own threads, because two layers of threads would compete. `own`: the threads of a
+  // problem that gets all of them; 0: the library's default.
   void run_by(const Operands& o, std::int64_t first, std::int64_t count, int threads, int own) const {
     const bool one_each = library_->limits_threads() && count >= threads && threads > 1;
     parallel_ranges(one_each ? threads : 1, count, 1, [&](std::int64_t begin, std::int64_t part) {
@@ -53,7 +49,7 @@ class CblasRunner : public HostRunner {
 
 std::string cblas_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
-  if (is_interleaved(r.problem)) return "CBLAS knows no interleaved layout";
+  if (is_interleaved(r.problem)) return "CBLAS does not support interleaved layouts";
   return why_not_by_cblas(*r.context.cblas(), r.problem);
 }
 
@@ -82,10 +78,11 @@ std::string why_not_by_cblas(const CblasLibrary& library, const GemmProblem& p) 
   if (!library.available()) return library.error();
   const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
   if (largest > library.largest_integer())
-    return fmt::format("{} does not fit the int that CBLAS counts with", largest);
+    return fmt::format("{} does not fit the 32-bit integers of CBLAS", largest);
   return "";
 }
 
-constinit const GemmCandidate cblas_way{"cblas", Tier::large, cblas_declines, one_runner<CblasRunner>};
+constinit const GemmCandidate host_blas_candidate{"host_blas", Tier::large, cblas_declines,
+                                                  one_runner<CblasRunner>};
 
 }  // namespace tilewright

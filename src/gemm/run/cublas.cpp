@@ -1,7 +1,6 @@
-// cublas: the vendor's library for products of operands on a GPU, opened at run time. Its handle takes time
-// and device memory, so it is set up when a plan is about to run with it.
+// cublas: NVIDIA's library, opened at run time. The first plan makes its handle, which is expensive.
+#include "gemm/candidate.hpp"
 #include "gemm/run/device.hpp"
-#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
@@ -17,7 +16,7 @@ class CublasRunner : public DeviceRunner {
   }
 
   nlohmann::json config() const override { return {{"version", blas_->version()}}; }
-  std::string kernel() const override { return "the library's own choice"; }
+  std::string kernel() const override { return "chosen by the library"; }
 
  private:
   std::shared_ptr<GpuMachine::Blas> blas_;
@@ -27,7 +26,7 @@ std::string cublas_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   if (auto reason = GpuBlas::why_not(r.problem); !reason.empty()) return reason;
-  if (!r.options.config.empty()) return "a config was given, and the library chooses its own";
+  if (!r.options.config.empty()) return "takes no config, but one was given";
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
   return GpuBlas::is_there() ? "" : "cuBLAS was not found";
 }
@@ -37,17 +36,20 @@ GemmOffers cublas_offers(const PlanRequest& r) {
   WisdomAnswer known = no_record("no record");
   offer_wisdom(r, "cublas", architecture_of_all("cublas"), machine->gpu().limits().name,
                [&](const WisdomAnswer& answer) {
-                 // A record without a time says nothing of who is faster.
+                 // A record without a time does not tell which one is faster.
                  if (answer.recorded.seconds > 0) known = answer;
                  return answer.recorded.seconds > 0;
                });
   GemmOffer offer{estimate_of(r, known)};
+  if (const auto model = offer.seconds ? std::nullopt : large_forecast_model(r, machine->gpu().limits()))
+    if (const auto forecast = forecast_cublas(*model, r.problem, machine->gpu().limits()))
+      offer.seconds = forecast->seconds, offer.error = forecast->error;
   offer.make = [&r, machine] { return GemmMade{std::make_shared<const CublasRunner>(r, machine)}; };
   return one_offer(std::move(offer));
 }
 
 }  // namespace
 
-constinit const GemmCandidate cublas_way{"cublas", Tier::large, cublas_declines, cublas_offers};
+constinit const GemmCandidate cublas_candidate{"cublas", Tier::large, cublas_declines, cublas_offers};
 
 }  // namespace tilewright

@@ -1,9 +1,9 @@
-// The reasons and promises that do not depend on the family.
+// Reasons, alignments and checks that do not depend on the family.
 #include "gemm/run/device.hpp"
 
 #include <algorithm>
 
-#include "core/dispatch.hpp"
+#include "core/refuse.hpp"
 #include "gemm/context_impl.hpp"
 
 namespace tilewright {
@@ -13,24 +13,23 @@ void refuse_value(const char* name, std::int64_t stride) {
   if (stride != 0)
     throw Error(
         ErrorCode::unsupported, name,
-        fmt::format("{} holds a value per problem, which only kernels for sizes up to 64 take", name));
+        fmt::format("{} holds a value per problem, which only kernels for sizes up to 64 support", name));
 }
 
 }  // namespace
 
 int align_bytes(const PlanRequest& r) {
   const int asked = r.options.align_bytes, size = static_cast<int>(size_bytes(r.problem.dtype));
-  if (asked == 0) return usual_alignment(r.problem);
+  if (asked == 0) return default_alignment(r.problem);
   if (asked < size)
-    throw Error(ErrorCode::invalid_argument, "align_bytes",
-                fmt::format("align_bytes = {} is less than {}, the size of an element", asked, size));
-  return std::min(asked, usual_alignment(r.problem));
+    refuse_argument("align_bytes",
+                    fmt::format("align_bytes = {} is smaller than {}, the size of an element", asked, size));
+  return std::min(asked, default_alignment(r.problem));
 }
 
 std::string why_not_on_gpu(const PlanRequest& r) {
-  if (r.problem.location != Location::device)
-    return "the operands are in host memory, which hybrid takes to GPUs";
-  if (r.options.target == Target::cpu) return "target = cpu was asked for";
+  if (r.problem.location != Location::device) return "needs operands in GPU memory";
+  if (r.options.target == Target::cpu) return "target = cpu excludes it";
   return "";
 }
 
@@ -45,19 +44,33 @@ std::string why_no_machine(const PlanRequest& r) {
 
 std::string why_no_product(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
-  if (r.options.alpha_varies || r.options.beta_varies)
-    return "it takes one alpha and one beta for all problems";
-  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  if (r.vary.any()) return "needs one alpha and one beta for all problems";
+  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero)
+    return "there is no product to compute";
   return "";
+}
+
+std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& r, const GpuLimits& limits) {
+  const Wisdom* wisdom = r.context.wisdom();
+  if (wisdom == nullptr || objective_of(r.options).needs_energy()) return std::nullopt;
+  ModelQuery query;
+  query.model = "gemm_large_forecast";
+  query.device = limits.name;
+  query.architecture = architecture_of(limits);
+  query.dtype = to_string(r.problem.dtype);
+  const auto found = wisdom->model(query);
+  if (found == nullptr) return std::nullopt;
+  try {
+    return forecast_model(found->model.coefficients);
+  } catch (const Error& error) {  // perhaps a model of another version
+    r.context.notice(
+        fmt::format("the fitted model {} of {} is not used: {}", query.model, query.dtype, error.what()));
+    return std::nullopt;
+  }
 }
 
 std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& r) {
   return r.context.gpus->open(r.options.queue.device);
-}
-
-bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
-  if (kind != Scalar::general) return kind == Scalar::zero;
-  return dispatch(p.dtype, [&]<class T>() { return *static_cast<const T*>(value) == T(0); });
 }
 
 DeviceRunner::DeviceRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, int align_bytes)

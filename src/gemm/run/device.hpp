@@ -1,7 +1,7 @@
-// What all candidates whose operands lie on a GPU share: the reasons for which none of them serves, what a
-// plan promises about addresses, zeros among general scalars, and the part of their runners that is the same.
+// Common to candidates with operands on a GPU: reasons to decline, promised alignments, base of runners.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/problem.hpp"
@@ -9,6 +9,8 @@
 #include "gemm/candidate.hpp"
 #include "gemm/device/machine.hpp"
 #include "gemm/device/operands.hpp"
+#include "gemm/operand.hpp"
+#include "kernel/gemm_large/forecast.hpp"
 #include "plan/config_choice.hpp"
 #include "wisdom/families.hpp"
 
@@ -16,16 +18,20 @@ namespace tilewright {
 
 inline CUstream_st* stream_of(const Operands& o) { return static_cast<CUstream_st*>(o.stream); }
 
-// What the options promise of all addresses, at most what kernels gain from. Throws Error(invalid_argument)
-// for what is no alignment.
+// Returns the promised alignment of all addresses, at most as large as kernels gain from. Throws
+// Error(invalid_argument) for an invalid alignment.
 int align_bytes(const PlanRequest& request);
 
-// Why the GPU does not serve data that lie elsewhere or calls that were meant for the CPU; why it cannot be
-// used; "" for no reason.
+// Return why the GPU does not serve operands elsewhere or calls for the CPU, or cannot run; "" if it can.
 std::string why_not_on_gpu(const PlanRequest& request);
 std::string why_no_machine(const PlanRequest& request);
-// Why there is no one large product for all problems.
+// Returns why there is no single large product for all problems, or "".
 std::string why_no_product(const PlanRequest& request);
+
+// Returns the model, fitted to this device or one of its architecture, that forecasts large products of this
+// type; empty without one, and for calls that minimise energy.
+std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& request,
+                                                           const GpuLimits& limits);
 
 // The GPU that the operands lie on.
 std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& request);
@@ -39,14 +45,11 @@ ConfigFamily<GemmOperation, Config> device_family(const char* name, const GpuMac
           std::move(rules_of_thumb)};
 }
 
-// Whether a scalar of the class is zero; general ones are looked at.
-bool is_zero(const GemmProblem& problem, Scalar kind, const void* value);
-
 class DeviceRunner : public Runner {
  public:
   DeviceRunner(const PlanRequest& request, std::shared_ptr<const GpuMachine> machine, int align_bytes);
 
-  // Of runners that take one alpha and one beta and form products unless alpha is zero.
+  // For runners that take one alpha and beta and form products unless alpha is zero.
   void check(const Operands& operands) const override;
   std::string device() const override { return machine_->gpu().limits().name; }
   std::string threads_text() const override;
@@ -55,7 +58,7 @@ class DeviceRunner : public Runner {
  protected:
   const GemmProblem& problem() const { return problem_; }
   const GpuMachine& machine() const { return *machine_; }
-  // What check() consists of.
+  // The two parts of check().
   static void refuse_values(const Operands& operands);
   void check_addresses(const Operands& operands, bool reads_ab) const;
 

@@ -1,30 +1,30 @@
-// Where operands are expected, how long a batch takes, and its threads.
+// Judges residency, estimates time, and chooses threads.
 #include "gemm/run/host.hpp"
 
 #include <algorithm>
 
+#include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "gemm/hybrid/options.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/placement.hpp"
 
 namespace tilewright {
 
 std::string why_not_on_host(const PlanRequest& r) {
-  if (r.problem.location == Location::device) return "the operands are in device memory";
+  if (r.problem.location == Location::device) return "needs operands in host memory";
   if (!wants_gpus(r)) return "";
   if (r.options.target == Target::automatic)
-    return fmt::format("split = {} was asked for", to_string(r.options.split));
-  return fmt::format("target = {} was asked for", to_string(r.options.target));
+    return fmt::format("split = {} asks for GPUs", to_string(r.options.split));
+  return fmt::format("target = {} excludes it", to_string(r.options.target));
 }
 
 namespace {
 
-constexpr double l1_footprint_bytes = 24 << 10;  // what the l1 residency of the benchmarks means
+constexpr double l1_footprint_bytes = 24 << 10;  // as in the benchmarks
 constexpr double unknown_l2_share_bytes = 1 << 20;
-// Of a third-level cache: what of it a call may hope to find its operands in, and its result to be read from.
-// There kernels whose stores go around caches took 1.05 to 1.7 times as long, for up to 24 MiB of 480 MiB and
-// n = 8 to 24, and 0.7 to 0.9 times from 48 MiB on (Xeon of 2 cores).
+// The share of a third-level cache in which a call's operands and result may be expected. Within it, kernels
+// whose stores bypass caches took 1.05 to 1.7 times as long, for up to 24 MiB of 480 MiB and n = 8 to 24, and
+// 0.7 to 0.9 times from 48 MiB on (Xeon with 2 cores).
 constexpr double l3_share = 1.0 / 16;
 
 }  // namespace
@@ -47,20 +47,13 @@ Residency judged_residency(const GemmProblem& p, const GemmOptions& options) {
 double estimate_s(const GemmProblem& p) {
   constexpr double flops_per_s = 50e9;  // f64; f32 has twice as many
   constexpr double cold_bytes_per_s = 12e9, l2_bytes_per_s = 50e9, l1_bytes_per_s = 100e9;
-  constexpr double problem_s = 2e-9;  // of a problem so small that neither counts
+  constexpr double problem_s = 2e-9;  // lower bound of a problem
   const bool narrow = p.dtype == DType::f32 || p.dtype == DType::c64;
   const double bandwidth = p.residency == Residency::l1   ? l1_bytes_per_s
                            : p.residency == Residency::l2 ? l2_bytes_per_s
                                                           : cold_bytes_per_s;
   return std::max({flops(p) / (narrow ? 2 * flops_per_s : flops_per_s), bytes(p) / bandwidth,
                    double(p.batch_count) * problem_s});
-}
-
-std::string seconds_text(double seconds) {
-  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} s", seconds);
 }
 
 HostRunner::HostRunner(const PlanRequest& r)
@@ -70,9 +63,8 @@ HostRunner::HostRunner(const PlanRequest& r)
 
 void HostRunner::check(const Operands& o) const {
   if (o.stream != nullptr)
-    throw Error(ErrorCode::invalid_argument, "stream",
-                fmt::format("stream = {} is given, but the operands are in host memory",
-                            static_cast<const void*>(o.stream)));
+    refuse_argument("stream", fmt::format("stream = {} is given, but the operands are in host memory",
+                                          static_cast<const void*>(o.stream)));
 }
 
 void HostRunner::run(const Operands& o) const {
@@ -92,11 +84,11 @@ std::string HostRunner::device() const { return cpu_info().device; }
 int HostRunner::thread_count() const { return sequential_ ? 1 : allowed_threads(threads_); }
 
 std::string HostRunner::threads_text() const {
-  if (threads_ == 1) return "1, as asked for";
+  if (threads_ == 1) return "1, as requested";
   if (sequential_)
-    return fmt::format("1 (about {} of work is not worth more)", seconds_text(estimate_s(problem_)));
+    return fmt::format("1 (about {} of work does not pay for more)", seconds_text(estimate_s(problem_)));
   const int count = thread_count(), asked = threads_ > 0 ? threads_ : omp_get_max_threads();
-  const char* from = threads_ > 0 ? "as asked for" : "OpenMP's default";
+  const char* from = threads_ > 0 ? "as requested" : "OpenMP's default";
   if (count < asked && !is_in_team())
     return fmt::format("{} ({} would be {}, but this process cannot have more)", count, asked, from);
   return fmt::format("{}, {}", count, from);

@@ -1,23 +1,23 @@
-// The base of all runners on the host: where operands are expected, how many threads a call gets, and its
-// batch shared out among them. What a run does with its problems is the runner's.
+// Runners on the host: their base, with expected residency and number of threads, and products by a CBLAS.
 #pragma once
 
+#include "core/quantity.hpp"
+#include "device/cblas.hpp"
 #include "gemm/candidate.hpp"
+#include "gemm/parallel.hpp"
 
 namespace tilewright {
 
-// Why the host does not serve the problem alone; "" where it does.
+// Returns why the host alone does not serve the problem; "" if it does.
 std::string why_not_on_host(const PlanRequest& request);
 
-// Where host operands of so many bytes are expected, unless the options say it.
+// Returns the expected residency of host operands of `bytes` bytes, unless the options state it.
 Residency residency_of(double bytes, const GemmOptions& options);
-// The same of a problem, which may say it too, wherever its operands lie.
+// The same for a problem, which may state it too, wherever its operands lie.
 Residency judged_residency(const GemmProblem& problem, const GemmOptions& options);
 
-// Seconds that one thread would need, from round numbers of a current core: good enough to decide about
-// threads.
+// Estimates seconds on one thread from round figures of a current core: good enough to choose threads.
 double estimate_s(const GemmProblem& problem);
-std::string seconds_text(double seconds);
 
 class HostRunner : public Runner {
  public:
@@ -42,5 +42,19 @@ class HostRunner : public Runner {
   int threads_;      // as asked for; 0 = OpenMP's default
   bool sequential_;  // too little work for a second thread, or one was asked for
 };
+
+// Runs problems first ... first + count - 1, one call each, by `threads` threads of the library (0: its
+// default); alpha = 0 leaves C scaled.
+void multiply_by_cblas(const CblasLibrary& library, const GemmProblem& problem, const Operands& operands,
+                       std::int64_t first, std::int64_t count, int threads);
+
+// Returns how many threads of the library a call gets; 0: the library's default.
+inline int cblas_threads(int asked) {
+  const int allowed = allowed_threads(asked);
+  return asked > 0 || allowed == 1 ? allowed : 0;
+}
+
+// Returns why the library cannot be called for the problem; "" if it can.
+std::string why_not_by_cblas(const CblasLibrary& library, const GemmProblem& problem);
 
 }  // namespace tilewright

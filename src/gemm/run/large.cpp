@@ -1,23 +1,20 @@
-// gemm: the stencil for large products of operands on a GPU, one matrix at a time. The vendor's library is
-// cublas.cpp's, and which of the two goes first is rank.hpp's.
+// gpu_large: the stencil for large products of operands on a GPU, one matrix at a time.
 #include <algorithm>
 #include <optional>
 
+#include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/run/device.hpp"
-#include "gemm/run/ways.hpp"
-#include "kernel/gemm_large/forecast.hpp"
 
 namespace tilewright {
 namespace {
 
-// What kernels for `problem` are compiled for under the request's promises: the request's own problem, or
-// that with another beta.
+// Returns the shape of kernels for `problem`: the request's problem, or the same with another beta.
 GemmLargeShape large_shape(const GemmProblem& problem, const PlanRequest& r) {
   return gemm_large_shape(problem, gemm_large_alignment(problem, align_bytes(r)), r.options.math_mode);
 }
 
-// C = alpha op(A) op(B) + beta C of one matrix at a time, for whichever beta a call of its class may bring.
+// C = alpha op(A) op(B) + beta C of one matrix at a time, for every beta of the problem's class.
 class LargeKernels {
  public:
   // `config` is legal for the request's problem.
@@ -54,7 +51,7 @@ class LargeKernels {
   const GemmLargeKernel& kernel() const { return *kernel_; }
 
  private:
-  // The kernel for beta = 0, whose config may have to be another: what reads C need not be legal without.
+  // Returns the kernel for beta = 0. A config that reads C may be illegal for it; then the default serves.
   std::shared_ptr<const GemmLargeKernel> overwriting(const PlanRequest& r, const GpuMachine& machine,
                                                      const GemmLargeConfig& config) const {
     GemmProblem p = problem_;
@@ -99,6 +96,8 @@ class LargeRunner : public DeviceRunner {
     const GemmLargeKernel& kernel = kernels_.kernel();
     const GpuLimits& limits = machine().gpu().limits();
     const GemmLargeCost cost = gemm_large_cost(problem(), kernel.shape(), kernel.config(), limits);
+    nlohmann::json cycles = to_json(cost);
+    cycles["total"] = cost.cycles();
     return {{"registers", kernel.function().registers()},
             {"spilled_bytes", kernel.function().local_bytes()},
             {"shared_bytes", kernel.needs(problem()).launch.shared_bytes},
@@ -106,14 +105,7 @@ class LargeRunner : public DeviceRunner {
             {"occupancy", double(kernel.blocks_per_multiprocessor()) * gemm_large_threads(kernel.config()) /
                               limits.threads_per_multiprocessor},
             {"workspace_bytes", kernel.needs(problem()).workspace_bytes},
-            {"predicted_cycles",
-             {{"multiply", cost.multiply},
-              {"issue", cost.issue},
-              {"shared", cost.shared},
-              {"l2", cost.l2},
-              {"memory", cost.memory},
-              {"fixed", cost.fixed},
-              {"total", cost.cycles()}}}};
+            {"predicted_cycles", cycles}};
   }
   std::string prediction(double least_s) const override {
     const GpuLimits& limits = machine().gpu().limits();
@@ -143,44 +135,16 @@ std::string large_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
   if (p.layout != Layout::single && p.layout != Layout::strided)
-    return fmt::format("it takes single matrices and strided batches, not the layout {}",
+    return fmt::format("supports single matrices and strided batches, not the layout {}",
                        to_string(p.layout));
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   return why_no_machine(r);
 }
 
-// Of the default config and of cuBLAS, by what was fitted to this device or one of its architecture. Only
-// where ours is probably faster does the offer name its seconds, and goes before a library without a record.
-void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShape& shape,
-              const GemmLargeConfig& config, CostEstimate& offer) {
-  const Wisdom* wisdom = r.context.wisdom();
-  if (wisdom == nullptr || objective_of(r.options).needs_energy()) return;
-  ModelQuery query;
-  query.model = "gemm_large_forecast";
-  query.device = limits.name;
-  query.architecture = architecture_of(limits);
-  query.dtype = to_string(r.problem.dtype);
-  const auto found = wisdom->model(query);
-  if (found == nullptr) return;
-  std::optional<GemmLargeForecast> forecast;
-  try {
-    forecast =
-        forecast_gemm_large(forecast_model(found->model.coefficients), r.problem, shape, config, limits);
-  } catch (const Error& error) {  // another version's, perhaps: the plan does without
-    r.context.notice(
-        fmt::format("the fitted model {} of {} is not used: {}", query.model, query.dtype, error.what()));
-  }
-  if (!forecast) return;
-  offer.forecast = forecast->text();
-  if (!forecast->take_ours) return;
-  offer.seconds = forecast->ours_s;
-  offer.error = forecast->ours_sd;
-}
-
 GemmOffers large_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmLargeShape shape = large_shape(r.problem, r);
-  // Before any record is offered: another thread may be asking for the models, too, and wait for wisdom.
+  // Called before any record is offered: another thread may ask for the models and wait for wisdom.
   const GemmLargeDevice& device = machine->large(r.context.wisdom());
   const auto space = [&r, &device, shape] {
     return r.options.config.empty() ? gemm_large_accurate_space(r.problem, shape, device)
@@ -196,7 +160,10 @@ GemmOffers large_offers(const PlanRequest& r) {
     return gemm_large_cost(r.problem, shape, config, machine->gpu().limits()).cycles();
   };
   family.forecast = [&r, machine, shape](const GemmLargeConfig& config, CostEstimate& offer) {
-    forecast(r, machine->gpu().limits(), shape, config, offer);
+    const GpuLimits& limits = machine->gpu().limits();
+    const auto model = large_forecast_model(r, limits);
+    if (const auto forecast = model ? forecast_own(*model, r.problem, shape, config, limits) : std::nullopt)
+      offer.seconds = forecast->seconds, offer.error = forecast->error;
   };
   return config_offers(r, std::move(family), [&r, machine](const GemmLargeConfig& config) {
     return GemmMade{std::make_shared<const LargeRunner>(r, machine, config)};
@@ -205,6 +172,6 @@ GemmOffers large_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const GemmCandidate large_way{"gemm", Tier::large, large_declines, large_offers};
+constinit const GemmCandidate gpu_large_candidate{"gpu_large", Tier::large, large_declines, large_offers};
 
 }  // namespace tilewright

@@ -1,12 +1,10 @@
-// gemm_small: generated kernels for batches of small products of operands on a GPU.
+// gpu_small: generated kernels for batches of small products of operands on a GPU, also summed into one C.
 #include <algorithm>
 
-#include "gemm/device/reduce.hpp"
+#include "core/refuse.hpp"
+#include "gemm/candidate.hpp"
 #include "gemm/run/device.hpp"
-#include "gemm/run/scale.hpp"
-#include "gemm/run/scale_device.hpp"
 #include "gemm/run/small_kernels.hpp"
-#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
@@ -27,7 +25,7 @@ class SmallRunner : public DeviceRunner {
     check_addresses(o, reads_ab(o));
   }
   void run(const Operands& o) const override {
-    // The kernel would multiply each C by 1, which an infinity of complex numbers does not survive.
+    // The kernel would multiply each C by 1, which changes complex infinities.
     const GemmProblem& p = problem();
     if (p.sums != Sums::none && p.beta == Scalar::one && (p.k == 0 || is_zero(p, p.alpha, o.alpha))) return;
     if (reads_ab(o))
@@ -47,7 +45,7 @@ class SmallRunner : public DeviceRunner {
   std::string prediction(double) const override {
     return fmt::format("{:.0f} % of what memory allows (cost model)", 100 * forecast());
   }
-  // What memory allows is known where ceilings are, and is the least of operands that lie there.
+  // The bound of memory is known if ceilings are, and holds for operands that lie there.
   std::optional<double> predicted_s(double least_s) const override {
     if (!(least_s > 0) || problem().residency != Residency::cold) return std::nullopt;
     return least_s / forecast();
@@ -70,7 +68,75 @@ class SmallRunner : public DeviceRunner {
   std::unique_ptr<const DeviceScaling> scaling_;
 };
 
-// Forecasts the time of a config for the request's problem, in times of what memory allows.
+// Sums a batch into one C in parts, each of which one warp holds in registers; a second launch adds them in
+// order. The cuts do not depend on the device or on the number of products: the bits are the same each time.
+class DeviceReduceRunner : public DeviceRunner {
+ public:
+  DeviceReduceRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine,
+                     const GemmSmallConfig& config)
+      : DeviceRunner(r, machine, int(size_bytes(r.problem.dtype))),
+        total_(machine->gemm_small_total(problem().dtype, r.may_compile)) {
+    const GemmProblem& p = problem();
+    if (p.k == 0 || p.alpha == Scalar::zero || p.batch_count == 0) return;
+    kernel_ =
+        machine->gemm_small(gemm_small_shape(p, int(size_bytes(p.dtype))), config, p.dtype, r.may_compile);
+    machine->workspace().reserve(gemm_small_parts_bytes(p, p.batch_count), 0);
+  }
+
+  // The C of a pointer batch comes as an array of one address, or by itself.
+  void check(const Operands& o) const override {
+    refuse_values(o);
+    if (problem().layout == Layout::pointer && o.lists.c != nullptr) {
+      check_own_c(o.lists.c);
+      Operands arrays = o;
+      arrays.c = const_cast<void*>(o.a);
+      return check_addresses(arrays, forms_products(o));
+    }
+    if (o.c == nullptr) refuse_argument("c", "c is null");
+    check_addresses(o, forms_products(o));
+  }
+
+  void run(const Operands& o) const override {
+    const GemmProblem& p = problem();
+    const std::int64_t count = count_of(o);
+    if (!forms_products(o)) {
+      if (p.beta != Scalar::one) gemm_small_reduce_nothing(*total_, p, o);
+      return;
+    }
+    const GpuWorkspace::Loan loan(machine().workspace(), gemm_small_parts_bytes(p, count), 0, stream_of(o));
+    gemm_small_reduce(*kernel_, *total_, p, o, count, loan.scratch());
+  }
+
+  nlohmann::json config() const override {
+    return kernel_ == nullptr ? nlohmann::json() : to_json(kernel_->config());
+  }
+  std::string kernel() const override {
+    if (kernel_ == nullptr) return "";
+    const GemmSmallParts parts = gemm_small_parts(problem(), problem().batch_count);
+    return fmt::format(
+        "{} parts of {} products, {} registers, {} bytes of shared memory, and a launch that "
+        "adds the parts up",
+        parts.count, parts.run, kernel_->function().registers(), kernel_->shared_bytes());
+  }
+
+ private:
+  std::int64_t count_of(const Operands& o) const {
+    return o.lists.count >= 0 ? o.lists.count : problem().batch_count;
+  }
+  bool forms_products(const Operands& o) const {
+    return kernel_ != nullptr && count_of(o) > 0 && !is_zero(problem(), problem().alpha, o.alpha);
+  }
+  void check_own_c(const void* c) const {
+    if (const auto size = std::uintptr_t(size_bytes(problem().dtype));
+        reinterpret_cast<std::uintptr_t>(c) % size != 0)
+      refuse_argument("c",
+                      fmt::format("c = {} is not a multiple of {} bytes, the size of an element", c, size));
+  }
+  std::shared_ptr<const GemmSmallKernel> kernel_;  // null where there is nothing to multiply
+  std::shared_ptr<const GemmSmallTotal> total_;
+};
+
+// Forecasts the time of a config for the request's problem, as a multiple of the bound of memory.
 double small_cost(const PlanRequest& r, const GemmSmallShape& shape, const GemmSmallConfig& c,
                   const GpuLimits& limits) {
   const GemmProblem& p = r.problem;
@@ -78,14 +144,13 @@ double small_cost(const PlanRequest& r, const GemmSmallShape& shape, const GemmS
          gemm_small_forecast(shape, c, p.dtype, limits, gemm_small_cost(shape, c, p.dtype), p.batch_count);
 }
 
-// Records are mostly of batches that fill the device. For one that does not, other blocks are right, and
-// where nobody has measured those, the cost model says whether the recorded config still does. "" where it
-// does.
+// Records are mostly of batches that fill the device. A smaller batch needs other blocks: without a record
+// the cost model judges the recorded config. Returns why it is slower, or "".
 std::string why_slower(const PlanRequest& r, const GemmSmallShape& shape, const GemmSmallConfig& config,
                        const GpuLimits& limits) {
   constexpr double much_better = 1.2;
   const GemmProblem& p = r.problem;
-  if (p.sums != Sums::none) return "";  // a warp of theirs takes its part of the list, however many there are
+  if (p.sums != Sums::none) return "";  // a warp takes its part of a list of any length
   const auto problems = std::int64_t(config.matrices_per_block) * limits.multiprocessors;
   if (!r.options.config.empty() || p.batch_count >= problems) return "";
   const GemmSmallConfig rule = gemm_small_default(shape, p.dtype, limits, p.batch_count);
@@ -100,19 +165,16 @@ std::string small_declines(const PlanRequest& r) {
   if (auto reason = why_no_layout(p.layout); !reason.empty()) return reason;
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_limit)
-    return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_limit);
-  if (p.sums != Sums::none && (r.options.alpha_varies || r.options.beta_varies))
-    return "sums have one alpha and one beta for all products";
+    return fmt::format("size {} exceeds the limit of {}", largest, gemm_small_limit);
   const bool scales_only =
       (p.k == 0 || p.alpha == Scalar::zero) && !is_seen_on_device(r) && p.sums == Sums::none;
-  if (!has_elements_of_c(p) || scales_only) return "no product is formed";
+  if (!has_elements_of_c(p) || scales_only) return "there is no product to compute";
   return why_no_machine(r);
 }
 
 GemmOffers small_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
-  const GemmSmallShape shape =
-      gemm_small_shape(r.problem, align_bytes(r), r.options.alpha_varies || r.options.beta_varies);
+  const GemmSmallShape shape = gemm_small_shape(r.problem, align_bytes(r), r.vary.any());
   const GpuLimits& limits = machine->gpu().limits();
   const auto space = [&r, &limits, shape] { return gemm_small_space(shape, r.problem.dtype, limits); };
   const auto rules_of_thumb = [&r, &limits, shape] {
@@ -125,14 +187,15 @@ GemmOffers small_offers(const PlanRequest& r) {
   return config_offers(r, std::move(family), [&r, machine, shape](const GemmSmallConfig& config) {
     if (auto why = why_slower(r, shape, config, machine->gpu().limits()); !why.empty())
       return GemmMade{nullptr, Refusal::slower, std::move(why)};
-    if (r.problem.sums == Sums::batch_reduce) return GemmMade{device_reduce_runner(r, machine, config)};
+    if (r.problem.sums == Sums::batch_reduce)
+      return GemmMade{std::make_shared<const DeviceReduceRunner>(r, machine, config)};
     return GemmMade{std::make_shared<const SmallRunner>(r, machine, config)};
   });
 }
 
 }  // namespace
 
-constinit const GemmCandidate small_way{
-    "gemm_small", Tier::small, small_declines, small_offers, {.forms_sums = true}};
+constinit const GemmCandidate gpu_small_candidate{
+    "gpu_small", Tier::small, small_declines, small_offers, {.forms_sums = true}};
 
 }  // namespace tilewright

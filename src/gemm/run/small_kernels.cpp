@@ -1,27 +1,82 @@
-// Loading the kernels of a plan, and filling in what a launch passes.
+// Loads the kernels of a plan and fills in the arguments of launches; the candidate scale on a GPU.
 #include "gemm/run/small_kernels.hpp"
 
 #include <algorithm>
-#include <optional>
 
+#include "core/refuse.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
 namespace {
 
-// Stages of a kernel hold matrices of its largest sizes: problems of sizes up to this get a launch of their
-// own, which keeps more of them in flight.
+// A kernel's stages hold its largest matrices: smaller ones get a launch with more in flight.
 constexpr std::int64_t small_class = 32;
 
 void check_form(const char* name, bool varies, std::int64_t stride) {
   if (varies == (stride != 0)) return;
-  throw Error(ErrorCode::invalid_argument, name,
-              varies ? fmt::format("{} is one value, but the plan was made for a value per problem "
-                                   "(options.{}_varies)",
-                                   name, name)
-                     : fmt::format("{} holds a value per problem, but the plan was made for one value "
-                                   "(options.{}_varies)",
-                                   name, name));
+  refuse_argument(
+      name, varies ? fmt::format("{} is one value, but the plan was made for a value per problem "
+                                 "({} = per_problem)",
+                                 name, name)
+                   : fmt::format("{} holds a value per problem, but the plan was made for one value", name));
+}
+
+// Returns kernels that find null pointers if beta = 1: they multiply one real number of each C by 1, which
+// also preserves infinities of complex types. Empty without such a kernel: the call itself needs none.
+std::optional<GemmSmallKernelSet> null_finder(const PlanRequest& r, const GpuMachine& machine,
+                                              std::string& not_compiled) {
+  GemmProblem p;
+  p.dtype = is_complex(r.problem.dtype) ? (r.problem.dtype == DType::c64 ? DType::f32 : DType::f64)
+                                        : r.problem.dtype;
+  p.location = Location::device;
+  p.layout = Layout::pointer;
+  p.m = p.n = p.k = 1;
+  p.batch_count = r.problem.batch_count;
+  p.alpha = Scalar::zero, p.beta = Scalar::one;
+  p = packed(p);
+  const int align = static_cast<int>(size_bytes(p.dtype));
+  const auto config =
+      gemm_small_default(gemm_small_shape(p, align), p.dtype, machine.gpu().limits(), p.batch_count);
+  try {
+    return GemmSmallKernelSet(p, machine, config, align, r);
+  } catch (const NotCompiled& error) {
+    not_compiled = error.what();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+  }
+  return std::nullopt;
+}
+
+class DeviceScaleRunner : public DeviceRunner {
+ public:
+  // `not_compiled` receives the reason if no_jit prevents a kernel.
+  DeviceScaleRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine,
+                    std::string& not_compiled)
+      : DeviceRunner(r, machine, static_cast<int>(size_bytes(r.problem.dtype))), scaling_(r, machine) {
+    if (has_pointers(r.problem) && has_elements_of_c(r.problem) && !scaling_.reports())
+      null_finder_ = null_finder(r, *machine, not_compiled);
+  }
+
+  bool reports() const override { return scaling_.reports() || null_finder_; }
+  void check(const Operands& o) const override {
+    refuse_values(o);
+    check_addresses(o, false);
+  }
+  void run(const Operands& o) const override {
+    scaling_.run(o);
+    if (null_finder_ && o.info != nullptr) null_finder_->launch(o);
+  }
+
+ private:
+  DeviceScaling scaling_;
+  std::optional<GemmSmallKernelSet> null_finder_;
+};
+
+GemmMade make_device_scale(const PlanRequest& r) {
+  GemmMade made;
+  made.runner = std::make_shared<const DeviceScaleRunner>(r, machine_of(r), made.reason);
+  if (!made.reason.empty()) made.refusal = Refusal::not_compiled;
+  return made;
 }
 
 }  // namespace
@@ -31,8 +86,8 @@ GemmSmallKernelSet::GemmSmallKernelSet(const GemmProblem& problem, const GpuMach
                                        const PlanRequest& request)
     : problem_(problem),
       gpu_(&machine.gpu()),
-      alpha_varies_(request.options.alpha_varies),
-      beta_varies_(request.options.beta_varies) {
+      alpha_varies_(request.vary.alpha),
+      beta_varies_(request.vary.beta) {
   const GpuLimits& limits = machine.gpu().limits();
   if (problem.layout == Layout::variable && std::max({problem.m, problem.n, problem.k}) > small_class) {
     GemmProblem small = problem;
@@ -57,7 +112,7 @@ void GemmSmallKernelSet::add(const GemmProblem& problem, const GpuMachine& machi
   launch.shape = gemm_small_shape(problem, align_bytes, scalars_vary());
   launch.kernel = machine.gemm_small(launch.shape, config, problem.dtype, may_compile);
   launch.geometry = launch.kernel->geometry(problem.batch_count);
-  if (problem.beta == Scalar::general && !scalars_vary()) {  // which else look at each beta
+  if (problem.beta == Scalar::general && !scalars_vary()) {  // varying ones test each beta
     GemmSmallShape shape = launch.shape;
     shape.reads_c = false;
     // The config may not be legal where C is not read, though it seldom is not.
@@ -105,6 +160,57 @@ void GemmSmallKernelSet::queue(const Operands& o, const GemmSmallOperands& prepa
     else
       launch(*one.kernel, one.geometry);
   }
+}
+
+bool is_seen_on_device(const PlanRequest& r) { return r.vary.any() || r.problem.layout == Layout::variable; }
+
+std::string why_no_layout(Layout layout) {
+  if (layout != Layout::grouped) return "";
+  return fmt::format("layout = {} cannot be planned as a whole: call gemm_grouped, which plans each group",
+                     to_string(layout));
+}
+
+DeviceScaling::DeviceScaling(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
+    : problem_(r.problem), machine_(std::move(machine)) {
+  does_nothing_ = problem_.beta == Scalar::one || !has_elements_of_c(problem_);
+  if (does_nothing_) return;
+  if (problem_.layout != Layout::single && problem_.layout != Layout::strided) {
+    GemmProblem p = problem_;
+    p.alpha = Scalar::zero;
+    const int align = align_bytes(r);
+    const auto config =
+        gemm_small_default(gemm_small_shape(p, align), p.dtype, machine_->gpu().limits(), p.batch_count);
+    small_.emplace(p, *machine_, config, align, r);
+    return;
+  }
+  zero_ = machine_->scale(gpu_scale_kind(problem_, true), r.may_compile);
+  if (problem_.beta == Scalar::general)
+    general_ = machine_->scale(gpu_scale_kind(problem_, false), r.may_compile);
+}
+
+void DeviceScaling::run(const Operands& o) const {
+  if (does_nothing_) return;
+  if (small_) return small_->launch(o);
+  const bool zero = is_zero(problem_, problem_.beta, o.beta);
+  (zero ? *zero_ : *general_).launch(problem_, o.c, o.beta, stream_of(o));
+}
+
+std::string device_scale_declines(const PlanRequest& r) {
+  if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  if (auto reason = why_no_layout(p.layout); !reason.empty()) return reason;
+  if (is_seen_on_device(r) && has_elements_of_c(p)) return "only the device knows which products to compute";
+  const bool any_size = p.layout == Layout::single || p.layout == Layout::strided || !has_elements_of_c(p);
+  if (const std::int64_t largest = std::max(p.m, p.n); !any_size && largest > gemm_small_limit)
+    return fmt::format("size {} exceeds the limit of {} in the layout {}", largest, gemm_small_limit,
+                       to_string(p.layout));
+  return why_no_machine(r);
+}
+
+GemmOffers device_scale_offers(const PlanRequest& r) {
+  GemmOffer offer;
+  offer.make = [&r] { return make_device_scale(r); };
+  return one_offer(std::move(offer));
 }
 
 }  // namespace tilewright

@@ -1,8 +1,9 @@
-// The kernels of batched small GEMM that one plan needs, and which of them a call launches: by the value of
-// beta, by size where sizes vary, with one alpha and beta or a value per problem.
+// Launches of batched small GEMM on a GPU: kernels, chosen by the value of beta, by size if sizes vary, and
+// by one alpha and beta or a value per problem; and scaling, for alpha = 0.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/gpu/workspace.hpp"
@@ -12,13 +13,11 @@ namespace tilewright {
 
 class GemmSmallKernelSet {
  public:
-  // For whichever beta a call of the problem's class may bring. With k = 0 or alpha = 0 they scale C. Throws
-  // what GpuMachine::gemm_small throws.
+  // Serves every beta of the problem's class; k = 0 or alpha = 0 scales C. Throws as GpuMachine::gemm_small.
   GemmSmallKernelSet(const GemmProblem& problem, const GpuMachine& machine, const GemmSmallConfig& config,
                      int align_bytes, const PlanRequest& request);
 
-  // Throws Error(invalid_argument) where alpha or beta come otherwise than the plan was made for: one for
-  // all, or a value per problem.
+  // Throws Error(invalid_argument) if alpha or beta vary and the plan is for one value, or vice versa.
   void check_values(const Operands& operands) const;
   void launch(const Operands& operands) const;
 
@@ -47,7 +46,29 @@ class GemmSmallKernelSet {
   const Gpu* gpu_;
   bool alpha_varies_, beta_varies_;
   std::vector<Launch> launches_;            // smaller sizes first
-  std::unique_ptr<GpuWorkspace> repeated_;  // of the one scalar that does not vary, once per problem
+  std::unique_ptr<GpuWorkspace> repeated_;  // copies, one per problem, of the scalar that does not vary
+};
+
+// True if only the device knows some values or sizes, among which there may be zeros.
+bool is_seen_on_device(const PlanRequest& request);
+// Returns why no kernel takes the layout; "" if one does.
+std::string why_no_layout(Layout layout);
+
+// C = beta * C on a GPU, for all beta of a class: any size at one stride, small ones in any layout.
+class DeviceScaling {
+ public:
+  DeviceScaling(const PlanRequest& request, std::shared_ptr<const GpuMachine> machine);
+
+  // True if null pointers of C are found for every beta.
+  bool reports() const { return small_.has_value(); }
+  void run(const Operands& operands) const;
+
+ private:
+  GemmProblem problem_;
+  std::shared_ptr<const GpuMachine> machine_;
+  bool does_nothing_ = false;
+  std::shared_ptr<const GpuScale> zero_, general_;
+  std::optional<GemmSmallKernelSet> small_;
 };
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Finds what forms the sums, whose code does not depend on how many products there are, and runs it.
+// Finds the code of sums, which does not depend on the number of products, and runs it.
 #include "gemm/sums/calls.hpp"
 
 #include <algorithm>
@@ -8,12 +8,10 @@
 #include "core/refuse.hpp"
 #include "gemm/cpu_small/calls.hpp"
 #include "gemm/device/stacks.hpp"
-#include "gemm/execute.hpp"
-#include "gemm/overlap.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
+#include "gemm/pointers.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/sums/faults.hpp"
 #include "gemm/sums/run.hpp"
 
 namespace tilewright {
@@ -25,14 +23,11 @@ void check_overlaps(std::span<const SumList> lists) {
   std::unordered_set<const void*> seen;
   for (std::size_t s = 0; s < lists.size(); ++s) {
     if (!lists[s].writes()) continue;
-    const GemmProblem& p = lists[s].problem;
-    const std::int64_t size = size_bytes(p.dtype);
     with_products(lists[s], [&](auto&& at) {
       for (std::int64_t i = 0; i < lists[s].count(); ++i) {
         const void* const c = at(i).c;
         if (!seen.insert(c).second) continue;
-        extents.push_back(
-            {static_cast<const char*>(c), p.m * size, p.ldc * size, p.n, std::int64_t(places.size())});
+        extents.push_back(extent_of(c, lists[s].problem, std::int64_t(places.size())));
         places.emplace_back(s, i);
       }
     });
@@ -42,13 +37,13 @@ void check_overlaps(std::span<const SumList> lists) {
                        places[std::size_t(place)].first);
   };
   for (const Overlap& overlap : find_overlaps(extents))
-    throw Error(
-        ErrorCode::invalid_argument, "c",
-        fmt::format("c overlaps in part: {} and {}", name(overlap.problem_index), name(overlap.other_index)),
-        places[std::size_t(overlap.problem_index)].second);
+    refuse_argument("c",
+                    fmt::format("matrices of c overlap in part: {} and {}", name(overlap.problem_index),
+                                name(overlap.other_index)),
+                    places[std::size_t(overlap.problem_index)].second);
 }
 
-// As plans see the stack: how many products it has, and how many a C gets, is no matter of theirs.
+// Returns the stack as plans see it: independent of its number of products, and of products per C.
 GemmProblem as_planned(GemmProblem p, Residency residency) {
   constexpr std::int64_t some_products = 1024, some_run = 16;
   p.batch_count = some_products;
@@ -57,7 +52,7 @@ GemmProblem as_planned(GemmProblem p, Residency residency) {
   return p;
 }
 
-// Lists name the same matrices again and again: no more is read than lies between the first and the last.
+// Lists name the same matrices repeatedly: at most the range from the first to the last is read.
 double bytes_of(const SumList& list, const SumExtent& extent) {
   const GemmProblem& p = list.problem;
   const double count = double(list.count()), size = double(size_bytes(p.dtype));
@@ -68,11 +63,10 @@ double bytes_of(const SumList& list, const SumExtent& extent) {
   return bytes;
 }
 
-// Whether one thread may take list after list as they stand: beta changes nothing, no list comes back to a C,
-// and where lists differ in the size of C it is clear without a look at each that they have none in common.
-// Bits are those of sorted sums, which are formed list by list too.
+// True if one thread may run list after list as given: beta is 1, no list returns to a C, and lists of C of
+// different sizes clearly share none. The bits equal those of sorted sums, which are formed list by list too.
 bool may_run_in_turn(std::span<const SumList> lists, std::span<const SumExtent> extents) {
-  constexpr std::size_t most_lists = 64;  // which are compared with each other
+  constexpr std::size_t most_lists = 64;  // compared pairwise
   if (lists.size() > most_lists) return false;
   struct Range {
     const void *first, *last;
@@ -95,11 +89,11 @@ bool may_run_in_turn(std::span<const SumList> lists, std::span<const SumExtent> 
   return true;
 }
 
-// The kernel for the sums of a valid problem, made at the first request; null where its sizes have none. What
-// does not enter the code must be the same for all: counts, runs and, but for classes, strides.
+// Returns the kernel for the sums of a valid problem, made at first request; null if there is none. Fields
+// that do not enter the code must be the same for all: counts, runs and, except for their classes, strides.
 SmallKernels::Kernel find_sum_kernel(Context::Impl& context, const GemmProblem& p,
                                      const GemmOptions& options) {
-  if (are_small_sizes(p) && are_usual(options)) {
+  if (are_small_sizes(p) && are_default(options)) {
     const auto make = [&]() -> SmallKernels::Kernel {
       const auto plan = make_plan(context, p, options, !context.no_jit);
       return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
@@ -109,7 +103,7 @@ SmallKernels::Kernel find_sum_kernel(Context::Impl& context, const GemmProblem& 
   return find_plan(context, p, options)->runner->small_kernel();
 }
 
-// What forms the sums of a valid stack.
+// Returns the code that forms the sums of a valid stack.
 SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOptions& options) {
   SumCode code;
   if (!list.reads_ab()) return code;
@@ -130,7 +124,7 @@ SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOpt
   return code;
 }
 
-// Whether kernels form all of them.
+// True if kernels form all of them.
 bool find_codes(Context::Impl& context, std::span<const SumList> lists, Residency residency,
                 const GemmOptions& options, std::span<SumCode> codes) {
   bool by_kernels = true;
@@ -227,7 +221,7 @@ void run_batch_reduce(Context::Impl& context, const GemmProblem& p, const Operan
     return run_device_reduce(context, p, o, options, names);
   }
   check_reduced_addresses(p, o, c, names);
-  if (by_pointers) o.c = &c;  // as plans take it
+  if (by_pointers) o.c = &c;  // as plans expect it
   reduce_on_host(context, p, o, options);
 }
 

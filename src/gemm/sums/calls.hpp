@@ -8,8 +8,7 @@
 
 namespace tilewright {
 
-// C = sum of the products that name it + beta * C for each C that the lists name. Throws Error before
-// anything is written.
+// C = sum of the products that name it + beta * C for each such C. Throws Error before anything is written.
 void run_stacks(Context::Impl& context, std::span<const SumList> lists, const void* beta,
                 const GemmOptions& options);
 
@@ -20,8 +19,7 @@ struct MatrixShape {
 // Throws Error(invalid_argument) where the stored shapes of A and B are not those of the problem.
 void check_reduce_shapes(const GemmProblem& problem, MatrixShape a, MatrixShape b);
 
-// Sums the products of a batch into one C; the operands have C as the one matrix that it is. Throws Error
-// before anything is written.
+// Sums the products of a batch into one C, the operands' one matrix. Throws Error before anything is written.
 void run_batch_reduce(Context::Impl& context, const GemmProblem& problem, const Operands& operands,
                       const GemmOptions& options, const ArgumentNames& names = argument_names);
 

@@ -1,13 +1,16 @@
-// sums: products summed into one C on the host, product after product by what serves a single one, for sizes
-// that have no kernel of their own. Products whose A and B lie side by side are one product of a longer k.
+// batch_reduce: products summed into one C on the host, product after product by what serves a single one,
+// for sizes that have no kernel of their own. Products whose A and B lie side by side are one product of a
+// longer k.
+#include "gemm/candidate.hpp"
+
 #include <limits>
 
 #include "core/dispatch.hpp"
+#include "core/refuse.hpp"
 #include "gemm/cpu_small/kernels.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/scale.hpp"
-#include "gemm/run/ways.hpp"
+#include "gemm/run/reference.hpp"
 #include "gemm/sums/run.hpp"
 
 namespace tilewright {
@@ -19,7 +22,7 @@ SumList list_of(const GemmProblem& p, const Operands& o) {
   return list;
 }
 
-// Whether op(A) and op(B) of the batch are the columns and rows of two larger matrices.
+// True if op(A) and op(B) of the batch are the columns and rows of two larger matrices.
 bool lies_side_by_side(const GemmProblem& p) {
   if (p.sums != Sums::batch_reduce || p.layout != Layout::strided || p.k == 0) return false;
   const auto all = __int128(p.k) * p.batch_count;
@@ -29,12 +32,7 @@ bool lies_side_by_side(const GemmProblem& p) {
   return a && b;
 }
 
-bool is_zero_value(const GemmProblem& p, Scalar kind, const void* value) {
-  if (kind != Scalar::general) return kind == Scalar::zero;
-  return dispatch(p.dtype, [&]<class T>() { return *static_cast<const T*>(value) == T(0); });
-}
-
-// What is the same whether kernels form the sums or one product after the other.
+// Base of runners of sums, by kernels or by one product after the other.
 class SumsRunner : public HostRunner {
  public:
   explicit SumsRunner(const PlanRequest& r) : HostRunner(r), small_(r.context.small) {}
@@ -43,15 +41,15 @@ class SumsRunner : public HostRunner {
     HostRunner::check(o);
     for (const auto& [name, stride] : {std::pair{"alpha", o.alpha_stride}, std::pair{"beta", o.beta_stride}})
       if (stride != 0)
-        throw Error(ErrorCode::invalid_argument, name,
-                    fmt::format("{} holds a value per product, but sums have one for all", name));
+        refuse_argument(
+            name, fmt::format("{} holds a value per product, but sums take one for all products", name));
   }
 
   void run(const Operands& o) const override {
     const GemmProblem& p = problem();
-    const bool adds_nothing = p.batch_count == 0 || p.k == 0 || is_zero_value(p, p.alpha, o.alpha);
+    const bool adds_nothing = p.batch_count == 0 || p.k == 0 || is_zero(p, p.alpha, o.alpha);
     // Code for any beta may read C.
-    const bool clears = p.beta == Scalar::general && is_zero_value(p, p.beta, o.beta);
+    const bool clears = p.beta == Scalar::general && is_zero(p, p.beta, o.beta);
     if (adds_nothing || clears) scale(o);
     if (adds_nothing) return;
     SumCode code = code_;
@@ -64,7 +62,8 @@ class SumsRunner : public HostRunner {
 
   bool cuts_batches() const override { return false; }
   std::string threads_text() const override {
-    return problem().sums == Sums::batch_reduce ? "1, whose C is" : HostRunner::threads_text();
+    return problem().sums == Sums::batch_reduce ? "1, because all products have one C"
+                                                : HostRunner::threads_text();
   }
   int thread_count() const override {
     return problem().sums == Sums::batch_reduce ? 1 : HostRunner::thread_count();
@@ -164,8 +163,8 @@ std::string sums_declines(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const GemmCandidate sums_way{
-    "sums", Tier::large, sums_declines, one_runner<ProductsRunner>, {.forms_sums = true}};
+constinit const GemmCandidate batch_reduce_candidate{
+    "batch_reduce", Tier::large, sums_declines, one_runner<ProductsRunner>, {.forms_sums = true}};
 
 std::shared_ptr<const Runner> small_sums_runner(const PlanRequest& r, const GemmSmallCpuConfig& config) {
   return std::make_shared<const SmallSumsRunner>(r, config);

@@ -1,29 +1,99 @@
-// Pieces of whole sums for threads; within a piece list by list, so that each kernel is called for many
-// products at once. A kernel is given arrays of addresses, filled some hundred products at a time.
+// Sorts runs, not products, by their C's number, which a table of addresses gives by first appearance.
+// Threads run whole sums list by list, so that a kernel call takes some hundred products.
 #include "gemm/sums/run.hpp"
 
 #include <algorithm>
 #include <array>
 
+#include "core/refuse.hpp"
 #include "gemm/cpu_small/engine.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/scale.hpp"
+#include "gemm/run/reference.hpp"
 
 namespace tilewright {
 namespace {
 
-// Addresses for kernels. A run that does not fit is moved to the next filling, and cut only where it fills a
-// whole one: where sums are cut depends on the sums alone. A multiple of what kernels take in one pass; not 4
-// KiB, so that the arrays do not share the sets of a cache.
+// Addresses and their numbers, by open addressing.
+class NumbersOfC {
+ public:
+  explicit NumbersOfC(SumScratch& scratch) : scratch_(scratch) { scratch_.numbers.assign(1024, {}); }
+
+  std::int64_t size() const { return used_; }
+  // Returns its number, which is the size() before the call if it is new.
+  std::int64_t find(const void* c) {
+    if (2 * (used_ + 1) > std::int64_t(scratch_.numbers.size())) grow();
+    NumberOfC& slot = slot_of(scratch_.numbers, c);
+    if (slot.c == nullptr) slot = {c, used_++};
+    return slot.number;
+  }
+
+ private:
+  static NumberOfC& slot_of(std::vector<NumberOfC>& slots, const void* c) {
+    const std::size_t mask = slots.size() - 1;
+    std::size_t at = reinterpret_cast<std::uintptr_t>(c) * 0x9e3779b97f4a7c15u >> 20 & mask;
+    while (slots[at].c != nullptr && slots[at].c != c) at = (at + 1) & mask;
+    return slots[at];
+  }
+
+  void grow() {
+    scratch_.more_numbers.assign(scratch_.numbers.size() * 4, {});
+    for (const NumberOfC& slot : scratch_.numbers)
+      if (slot.c != nullptr) slot_of(scratch_.more_numbers, slot.c) = slot;
+    scratch_.numbers.swap(scratch_.more_numbers);
+  }
+
+  SumScratch& scratch_;
+  std::int64_t used_ = 0;
+};
+
+// Calls f(first, count, c) for each run until f returns false.
+template <class F>
+void each_run(const SumList& list, F&& f) {
+  with_products(list, [&](auto&& at) {
+    for (std::int64_t first = 0, end = 0; first < list.count(); first = end) {
+      const void* const c = at(first).c;
+      for (end = first + 1; end < list.count() && at(end).c == c; ++end) {
+      }
+      if (!f(first, end - first, c)) return;
+    }
+  });
+}
+
+// True if no C comes again after its run.
+bool is_in_runs(const SumList& list, SumScratch& scratch) {
+  NumbersOfC numbers(scratch);
+  bool repeats = false;
+  each_run(list, [&](std::int64_t, std::int64_t, const void* c) {
+    const std::int64_t before = numbers.size();
+    repeats = numbers.find(c) != before;
+    return !repeats;
+  });
+  return !repeats;
+}
+
+void check_alike(std::span<const SumList> lists, std::int32_t list, std::int64_t product,
+                 std::int32_t first) {
+  const GemmProblem &p = lists[std::size_t(list)].problem, &q = lists[std::size_t(first)].problem;
+  if (p.m == q.m && p.n == q.n && p.ldc == q.ldc) return;
+  refuse_argument(
+      "c",
+      fmt::format("stack {}: product {} has a C of {} x {}, ldc = {}, which stack {} has with {} x {}, "
+                  "ldc = {}",
+                  list, product, p.m, p.n, p.ldc, first, q.m, q.n, q.ldc),
+      product);
+}
+
+// Addresses per kernel call. Only a run that fills a whole one is cut: cuts depend on the sums alone. A
+// multiple of a kernel's pass; not 4 KiB, so that the arrays do not share cache sets.
 constexpr std::size_t capacity = 480;
 
-// What one thread does of a call.
+// The work of one thread in a call.
 class SumWorker {
  public:
   SumWorker(std::span<const SumList> lists, std::span<const SumCode> codes, const void* beta)
       : lists_(lists), codes_(codes), beta_(beta) {}
 
-  // Products first ... last - 1 of a list that is in order: whole sums.
+  // Runs products first ... last - 1 of an ordered list: whole sums.
   void run_listed(std::int64_t list, std::int64_t first, std::int64_t last) {
     const SumRun all{first, last - first, std::int32_t(list), true};
     run_of_list(std::size_t(list), std::span(&all, 1));
@@ -48,8 +118,7 @@ class SumWorker {
     a_[i] = product.a, b_[i] = product.b, c_[i] = product.c;
   }
 
-  // How many of the first `count` addresses belong to runs that end there, if `next` comes behind them; all,
-  // where they are one run.
+  // Returns how many of the first `count` addresses are in runs that end before `next`; all, if one run.
   std::size_t without_last_run(std::size_t count, const void* next) const {
     if (next == nullptr) return count;
     std::size_t whole = count;
@@ -69,8 +138,8 @@ class SumWorker {
                           std::int64_t(to - from)));
   }
 
-  // The products of a run have one C, or those of each C follow one another. A run begins all of its sums, or
-  // goes on with one.
+  // A run's products have one C, or those of each C are adjacent. A run begins all of its sums, or continues
+  // one.
   void run_of_list(std::size_t s, std::span<const SumRun> runs) {
     list_ = &lists_[s];
     code_ = &codes_[s];
@@ -91,11 +160,11 @@ class SumWorker {
     }
   }
 
-  // Runs with one C follow one another here too: they are one run to the kernel.
+  // Consecutive runs with one C are one run to the kernel.
   template <class At>
   void fill(std::span<const SumRun> runs, At&& at) {
-    std::size_t count = 0;  // of what is filled in
-    bool begins = true;     // the sums of that, but for a first run that was cut
+    std::size_t count = 0;  // of filled addresses
+    bool begins = true;     // the filled runs begin their sums, except a first run that was cut
     goes_on_ = false;
     for (std::size_t r = 0; r < runs.size(); ++r) {
       const SumRun& run = runs[r];
@@ -112,8 +181,8 @@ class SumWorker {
     flush(begins, count, nullptr);
   }
 
-  // Calls kernels for what is filled in; the last run stays if `next`, the C of what comes, goes on with it.
-  // Returns how many products stay.
+  // Calls kernels for the filled addresses; the last run stays if `next`, the C of the next product,
+  // continues it. Returns how many products stay.
   std::size_t flush(bool begins, std::size_t count, const void* next) {
     const std::size_t whole = without_last_run(count, next);
     const std::size_t later = goes_on_ ? first_run_end(whole) : 0;
@@ -141,10 +210,10 @@ class SumWorker {
   const SumList* list_ = nullptr;
   const SumCode* code_ = nullptr;
   std::array<const void*, capacity> a_, b_, c_;
-  bool goes_on_ = false;  // the first run of what is filled in, which was cut
+  bool goes_on_ = false;  // the first filled run was cut
 };
 
-// Where pieces of a list that is in order begin, and its end.
+// Returns where the pieces of an ordered list begin, and its end.
 std::vector<std::int64_t> borders_of(const SumList& list) {
   const double product_s = small_problem_s(list.problem);
   PieceCutter cutter(sums_piece_s);
@@ -161,7 +230,7 @@ std::vector<std::int64_t> borders_of(const SumList& list) {
   return borders;
 }
 
-// The same of runs.
+// The same for runs.
 std::vector<std::int64_t> borders_of(std::span<const SumList> lists, std::span<const SumRun> runs,
                                      double piece_s) {
   std::vector<double> product_s;
@@ -183,6 +252,48 @@ std::vector<std::int64_t> borders_of(std::span<const SumList> lists, std::span<c
 
 }  // namespace
 
+SumOrder::SumOrder(std::span<const SumList> lists, SumScratches& scratches, bool ascends)
+    : scratches_(scratches) {
+  std::int64_t lists_with_products = 0;
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    if (!lists[s].writes()) continue;
+    ++lists_with_products;
+    only_ = std::int64_t(s);
+    count_ += lists[s].count();
+  }
+  if (count_ == 0) return;
+  if (lists_with_products == 1 && ascends) return;
+  scratch_ = scratches_.take();
+  if (lists_with_products == 1 && is_in_runs(lists[std::size_t(only_)], *scratch_)) return;
+  sort(lists);
+  is_sorted_ = true;
+}
+
+void SumOrder::sort(std::span<const SumList> lists) {
+  SumScratch& x = *scratch_;
+  NumbersOfC numbers(x);
+  x.found.clear(), x.number_of.clear(), x.ends.clear(), x.named_by.clear();
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    if (!lists[s].writes()) continue;
+    const auto list = std::int32_t(s);
+    each_run(lists[s], [&](std::int64_t first, std::int64_t count, const void* c) {
+      const auto number = std::size_t(numbers.find(c));
+      const bool is_new = number == x.ends.size();
+      if (is_new) x.ends.push_back(0), x.named_by.push_back(list);
+      check_alike(lists, list, first, x.named_by[number]);
+      ++x.ends[number];
+      x.found.push_back({first, count, list, is_new});
+      x.number_of.push_back(std::int64_t(number));
+      return true;
+    });
+  }
+  std::int64_t begin = 0;
+  for (std::int64_t& end : x.ends) begin += std::exchange(end, begin);
+  x.sorted.resize(x.found.size());
+  for (std::size_t r = 0; r < x.found.size(); ++r)
+    x.sorted[std::size_t(x.ends[std::size_t(x.number_of[r])]++)] = x.found[r];
+}
+
 double sums_s(std::span<const SumList> lists) {
   double sum_s = 0;
   for (const SumList& list : lists)
@@ -202,7 +313,7 @@ void run_sums(std::span<const SumList> lists, std::span<const SumCode> codes, co
                     : borders_of(lists, order.runs(), threads == 1 ? sums_in_cache_s : sums_piece_s);
   parallel_each(threads, std::int64_t(borders.size()) - 1, [&](std::int64_t i) {
     const std::int64_t first = borders[std::size_t(i)], last = borders[std::size_t(i) + 1];
-    // Its arrays are too large for a small stack.
+    // its arrays are too large for a small stack
     const auto worker = std::make_unique<SumWorker>(lists, codes, beta);
     if (listed >= 0)
       worker->run_listed(listed, first, last);

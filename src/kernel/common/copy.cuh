@@ -1,5 +1,4 @@
-// Asynchronous copies between global and shared memory and the barriers they complete on, as thin wrappers of
-// the instructions. Bulk copies need sm_90, cp.async sm_80; whoever chooses a config sees to that.
+// Wrappers of asynchronous copies and their barriers. Bulk copies need sm_90, cp.async sm_80.
 #pragma once
 
 namespace tilewright {
@@ -8,7 +7,7 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-// Element-wise asynchronous copy of 4, 8 or 16 bytes.
+// Copies 4, 8 or 16 bytes asynchronously.
 template <int Bytes>
 __device__ __forceinline__ void copy_async(void* shared, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(shared)), "l"(global),
@@ -34,8 +33,7 @@ __device__ __forceinline__ void barrier_arrive_expect(unsigned long long* barrie
                "r"(bytes)
                : "memory");
 }
-// An arrival, one of those that the barrier was initialised with, when all asynchronous copies have come that
-// this thread has asked for so far.
+// Arrives, as one of the barrier's arrivals, once all copies that this thread has issued have landed.
 __device__ __forceinline__ void copy_async_arrive(unsigned long long* barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
@@ -66,7 +64,7 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uns
 __device__ __forceinline__ void bulk_store_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// Until all but the last `Pending` stores have read their shared memory.
+// Waits until all but the last `Pending` stores have read their shared memory.
 template <int Pending>
 __device__ __forceinline__ void bulk_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
@@ -76,7 +74,7 @@ __device__ __forceinline__ void copy_engine_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// The sum over a whole warp, for each of its threads.
+// Returns the sum over a whole warp to each of its threads.
 __device__ __forceinline__ unsigned warp_sum(unsigned value) {
   unsigned sum;
   asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(value));

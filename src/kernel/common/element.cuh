@@ -1,5 +1,5 @@
-// Element types of device code: complex numbers with the layout of std::complex, multiply-add for all types,
-// and packs of neighbouring elements that are moved by one instruction.
+// Element types of device code: complex numbers (layout of std::complex), multiply-add, and packs that one
+// instruction moves.
 #pragma once
 
 namespace tilewright {

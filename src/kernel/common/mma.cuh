@@ -1,12 +1,10 @@
-// FP64 products of a warp by tensor cores, as thin wrappers of the instructions. Lane l holds the rows l / 4
-// (and l / 4 + 8) of A, the column l / 4 of B, and of C the columns 2 (l % 4) and 2 (l % 4) + 1 of the same
-// rows; its values of A and B belong to k = l % 4, further ones to k + 4 and so on. 8x8x4 needs sm_80, the
-// others sm_90. Tests replace this file by one that does the same on the host.
+// FP64 products of a warp by tensor cores. Lane l holds rows l / 4 (and l / 4 + 8) of A, column l / 4 of B,
+// and columns 2 (l % 4) and 2 (l % 4) + 1 of C's rows; its values of A and B have k = l % 4, then k + 4 and
+// so on. 8x8x4 needs sm_80, the others sm_90. Tests replace this file by a host version.
 #pragma once
 
 namespace tilewright {
 
-// sum += a b
 __device__ __forceinline__ void mma_8x8x4(double& c0, double& c1, double a, double b) {
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
       : "+d"(c0), "+d"(c1)

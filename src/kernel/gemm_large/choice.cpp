@@ -1,14 +1,14 @@
-// Chooses the configs of large GEMM to try first. The block and warp tiles suitable for each product are
-// listed here; the other choices follow from the device, the problem and the predicted cost.
+// Chooses the configs of large GEMM to try first: listed tiles, crossed with loads and schedules, by cost.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <span>
 #include <tuple>
 
-#include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
-#include "kernel/gemm_large/spills.hpp"
 
 namespace tilewright {
 namespace {
@@ -16,22 +16,21 @@ namespace {
 using C = GemmLargeConfig;
 
 struct Tiling {
-  int tile_m, tile_n, warp_m, warp_n, thread_m, thread_n;
+  int tile_m, tile_n, warp_m, warp_n, thread_m = 0, thread_n = 0;
 };
 
 std::span<const Tiling> tilings(DType dtype, bool mma) {
   static constexpr Tiling tensor_real[] = {
-      {128, 128, 32, 64, 0, 0}, {128, 128, 64, 32, 0, 0}, {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0},
-      {64, 64, 32, 32, 0, 0},   {128, 160, 32, 80, 0, 0}, {256, 64, 64, 32, 0, 0}, {64, 256, 32, 64, 0, 0},
-      {128, 96, 32, 48, 0, 0},  {96, 128, 48, 32, 0, 0},  {96, 96, 48, 48, 0, 0},  {128, 64, 64, 32, 0, 0},
-      {64, 128, 32, 64, 0, 0},  {64, 64, 32, 16, 0, 0},   {256, 32, 64, 32, 0, 0}, {32, 256, 32, 64, 0, 0},
-      {256, 16, 64, 16, 0, 0},  {16, 256, 16, 64, 0, 0},  {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},
-      {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0},
-      {144, 128, 48, 32, 0, 0}, {128, 144, 32, 48, 0, 0}, {48, 64, 48, 16, 0, 0},  {64, 48, 16, 48, 0, 0}};
-  static constexpr Tiling tensor_complex[] = {
-      {64, 64, 32, 32, 0, 0},  {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0}, {64, 64, 32, 16, 0, 0},
-      {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},  {32, 32, 16, 16, 0, 0},  {96, 64, 48, 16, 0, 0},
-      {128, 32, 32, 32, 0, 0}, {128, 16, 32, 16, 0, 0}, {16, 128, 16, 32, 0, 0}};
+      {128, 128, 32, 64}, {128, 128, 64, 32}, {128, 64, 32, 32}, {64, 128, 32, 32}, {64, 64, 32, 32},
+      {128, 160, 32, 80}, {256, 64, 64, 32},  {64, 256, 32, 64}, {128, 96, 32, 48}, {96, 128, 48, 32},
+      {96, 96, 48, 48},   {128, 64, 64, 32},  {64, 128, 32, 64}, {64, 64, 32, 16},  {256, 32, 64, 32},
+      {32, 256, 32, 64},  {256, 16, 64, 16},  {16, 256, 16, 64}, {64, 32, 32, 16},  {32, 64, 16, 32},
+      {32, 32, 16, 16},   {192, 64, 48, 32},  {64, 192, 32, 48}, {160, 96, 80, 48}, {144, 128, 48, 32},
+      {128, 144, 32, 48}, {48, 64, 48, 16},   {64, 48, 16, 48}};
+  static constexpr Tiling tensor_complex[] = {{64, 64, 32, 32},  {128, 64, 32, 32}, {64, 128, 32, 32},
+                                              {64, 64, 32, 16},  {64, 32, 32, 16},  {32, 64, 16, 32},
+                                              {32, 32, 16, 16},  {96, 64, 48, 16},  {128, 32, 32, 32},
+                                              {128, 16, 32, 16}, {16, 128, 16, 32}};
   static constexpr Tiling plain_f32[] = {
       {128, 256, 64, 64, 8, 16}, {256, 128, 64, 64, 16, 8}, {256, 128, 64, 64, 8, 16},
       {128, 128, 32, 64, 8, 8},  {128, 128, 64, 32, 8, 8},  {128, 128, 64, 64, 8, 16},
@@ -126,7 +125,7 @@ class LargeShortlist {
   std::vector<Ranked> ranked_;
 };
 
-// Returns the ways to load that the device and the alignment allow, the best first.
+// Returns the loads that device and alignment allow, the best first.
 std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, bool mma) {
   C c;
   c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
@@ -168,9 +167,8 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
   if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
   if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
-  // By the sweep of f64 configs on H200s (docs/notebook/gemm_large_energy.md), the shallow shape reads and
-  // writes its sums more often and takes 3 % more time at the power limit. Complex tiles are too shallow for
-  // the others.
+  // In the sweep of f64 configs on H200s (docs/notebook.md) the shallow shape, which moves
+  // its sums more often, took 3 % more time at the power limit. Complex tiles are too shallow for the others.
   if (p.dtype == DType::c128)
     return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
@@ -179,8 +177,7 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
 // Unrolled steps of a stage if multiply-adds keep the order of the source (c64 and f32, n = 1024 to 4096).
 int kept_unroll(const C& c, DType dtype) { return c.warps_k > 1 || !is_complex(dtype) ? 4 : 2; }
 
-// Returns the numbers of parts of k worth trying, ascending: doublings, and as many as fill the device once
-// or twice.
+// Returns the parts of k worth trying, ascending: doublings, and those that fill the device once or twice.
 std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
   std::vector<int> splits;
   for (std::size_t i = 1; i < std::size(gemm_large_splits); ++i) {
@@ -195,8 +192,7 @@ std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
   return splits;
 }
 
-// Considers two groups of warps if each multiprocessor has one tile, or one part of it, of few warps; sixteen
-// warps of tensor cores would lack registers.
+// Considers two groups of warps if a multiprocessor has at most one tile (or part) of few warps.
 void consider_groups(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits, double tiles) {
   const int most_warps = gemm_large_is_mma(c) ? 4 : 8;
   if (tiles * c.split_k > limits.multiprocessors || gemm_large_warps(c) > most_warps) return;
@@ -207,7 +203,7 @@ void consider_groups(LargeShortlist& list, C c, const GemmProblem& p, const GpuL
   list.consider(c, 1);
 }
 
-// Considers ways to share k if tiles alone do not fill the device.
+// Considers shared k if tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
                         bool only_one) {
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
@@ -222,8 +218,8 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
       list.consider(shared, 1);
       consider_groups(list, shared, p, limits, tiles);
     }
-  // Splits the last wave's tiles if it leaves more than a fiftieth of the launch idle. The only choice must
-  // not lack registers: f64 has been compiled for all operations and measured.
+  // Splits the last wave's tiles if more than 2 % of the launch would idle. An only choice must not lack
+  // registers: f64 has been measured for all operations.
   const double waves = tiles / limits.multiprocessors;
   const bool proven = gemm_large_is_mma(c) && p.dtype == DType::f64 && limits.compute_capability == 90;
   if ((proven || !only_one) && waves > 1 && std::ceil(waves) > 1.02 * waves)
@@ -244,36 +240,33 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   }
 }
 
-// Returns the initial number of unrolled steps of a stage: as much code as the instruction caches hold and no
-// less, so that the loop costs few instructions.
+// Returns the initial unrolled steps of a stage: as much code as the instruction caches hold.
 int usual_unroll(const C& c, DType dtype) {
   if (c.prefetch || gemm_large_is_mma(c)) return 0;
-  const int bytes = static_cast<int>(size_bytes(dtype)), steps = gemm_large_steps(c, bytes);
+  const int bytes = int(size_bytes(dtype)), steps = gemm_large_steps(c, bytes);
   const int products =
       c.warp_m * c.warp_n / gemm_large_lanes * gemm_large_step(c, bytes) * (is_complex(dtype) ? 4 : 1);
-  // Longer runs of complex multiply-adds wait less for registers (0.84 instead of 0.81 of the peak, by the
-  // machine code).
+  // Longer runs of complex multiply-adds wait less for registers (0.84, not 0.81, of the peak).
   const int most_products = is_complex(dtype) ? 2100 : 1100;
   for (const int unroll : {8, 4, 2})
     if (unroll < steps && unroll * products <= most_products) return unroll;
   return steps * products <= most_products || steps == 1 ? 0 : 1;
 }
 
-// Returns the config with multiply-adds in the order of the source, which is worth most in deep tiles: two
-// blocks of four warps, or one of more, with as many stages as fit.
+// Returns the config with multiply-adds in source order in deep tiles, with as many stages as fit.
 C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limits) {
   c.ptxas_level = 1;
   c.k_unroll = kept_unroll(c, dtype);
   c.tile_k = 32;
-  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int bytes = int(size_bytes(dtype));
   const int stage = gemm_large_memory(gemm_large_kernel_shape(shape, c), c, bytes).stage_bytes;
   const int room = limits.shared_bytes_per_multiprocessor / (gemm_large_warps(c) <= 4 ? 2 : 1);
   std::tie(c.stages, c.slack) = std::tuple(std::clamp(room / stage, 2, 4), 0);
   return c;
 }
 
-// Considers the config with multiply-adds in the order of the source: by the model of banks
-// (docs/notebook/gemm_large_kernel.md) they then wait less for registers.
+// Considers multiply-adds in source order, which wait less for registers
+// (docs/notebook.md).
 void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty) {
   if (c.prefetch) return;  // the assembler rearranges its long runs at any level
   c.ptxas_level = 1;
@@ -336,17 +329,15 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
 std::vector<int> depths(const C& c, DType dtype) {
   const bool mma = gemm_large_is_mma(c), wide = dtype == DType::f64 || dtype == DType::c128;
   // Multiply-adds need swizzled rows that are whole rows of banks.
-  if (!mma && c.layout == GemmLargeLayout::swizzle)
-    return {gemm_large_row / static_cast<int>(size_bytes(dtype))};
-  // Deeper tiles are faster (shallow_turns_mma of the corrections), but large tiles have room for shallow
-  // ones only.
+  if (!mma && c.layout == GemmLargeLayout::swizzle) return {gemm_large_row / int(size_bytes(dtype))};
+  // Deeper tiles are faster (shallow_turns_mma of the corrections), but large tiles leave no room for them.
   if (mma && dtype == DType::c128) return {8, 16};
-  // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); for c64, too, tiles of 16
-  // won. f64 and c128 without tensor cores, whose elements have twice the bytes, are not measured.
+  // f32 took 6 % (192x128, n = 8192) to 12 % (n = 1000) longer in tiles of k = 8; c64, too, prefers 16. f64
+  // and c128 without tensor cores are not measured.
   return {wide && !mma ? 8 : 16};
 }
 
-// Considers tiles with a way to load, and with the stages and the unrolling that suit them.
+// Considers tiles with a load, and with suitable stages and unrolling.
 void consider_tiling(LargeShortlist& tiles, C c, const GemmProblem& p, const GemmLargeShape& s,
                      const GpuLimits& limits, bool only_one) {
   std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
@@ -377,11 +368,26 @@ C legal_everywhere(DType dtype) {
   c.thread_n = 4;
   c.product = GemmLargeProduct::fma;
   c.load = GemmLargeLoad::plain;
-  c.load_bytes = static_cast<int>(size_bytes(dtype));
+  c.load_bytes = int(size_bytes(dtype));
   c.layout = GemmLargeLayout::padding;
   c.stages = 1;
   c.boundary = GemmLargeBoundary::predicate;
   return c;
+}
+
+// Returns the quarter of an octave that a size is in.
+int cell(std::int64_t size) {
+  return int(std::floor(4 * std::log2(double(std::max<std::int64_t>(1, size)))));
+}
+
+// Returns a key of the properties that decide which configs are legal, and of the problem's approximate size.
+std::string key_of(const GemmProblem& p, const GemmLargeShape& s) {
+  // The dimensions of most tiles: if they divide the sizes, configs without checks are legal.
+  constexpr std::int64_t usual_tile = 128, usual_depth = 16;
+  return fmt::format("{} {}{}{}{}{} {} {} {} {} {} {} {} {}{}{} {}", int(p.dtype), int(s.trans_a),
+                     int(s.trans_b), int(s.conj_a), int(s.conj_b), int(s.reads_c), s.align_a, s.align_b,
+                     s.align_c, int(s.math), cell(p.m), cell(p.n), cell(p.k), int(p.m % usual_tile == 0),
+                     int(p.n % usual_tile == 0), int(p.k % usual_depth == 0), cell(p.batch_count));
 }
 
 }  // namespace
@@ -431,6 +437,16 @@ GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s
                                    const GemmLargeDevice& device) {
   const auto promising = gemm_large_promising(p, s, device, 1);
   return promising.empty() ? legal_everywhere(p.dtype) : promising.front();
+}
+
+GemmLargeConfig GemmLargeNear::find(const GemmProblem& p, const GemmLargeShape& s,
+                                    const GemmLargeDevice& device) {
+  const std::string key = key_of(p, s);
+  if (const auto known = known_.find(key))
+    if (gemm_large_accurate_space(p, s, device).contains(*known)) return *known;
+  const GemmLargeConfig own = gemm_large_default(p, s, device);
+  known_.add(key, std::make_shared<const GemmLargeConfig>(own));
+  return own;
 }
 
 }  // namespace tilewright

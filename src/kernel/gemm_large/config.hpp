@@ -1,6 +1,5 @@
-// The config of large GEMM on the GPU, the shape it is compiled for, and what both derive from them: thread
-// counts, the layout of tiles in shared memory, lanes and fragments. Read by the host compiler and by NVRTC
-// alike; it holds no device code.
+// The config of large GEMM on the GPU, the shape it is compiled for, and what follows from them: thread
+// counts, shared memory, lanes and fragments. For the host compiler and NVRTC; holds no device code.
 #pragma once
 
 #ifndef __CUDACC_RTC__
@@ -9,36 +8,35 @@
 
 namespace tilewright {
 
-// How sums are formed: multiply-adds of the plain pipes, or FP64 tensor cores by their m x n x k.
+// The multiplying unit: multiply-adds of the plain pipes, or FP64 tensor cores by their m x n x k.
 enum class GemmLargeProduct : unsigned char { fma, mma_8x8x4, mma_16x8x4, mma_16x8x8, mma_16x8x16 };
-// How tiles reach shared memory. plain and read_only: loaded and stored at once (Anzt 2015); registers:
-// loaded early, stored after the product (P2's prefetch); async: cp.async; tensor: bulk copies by the copy
-// engine, which also fills with zeros beyond the edge.
+// The load path of tiles. plain and read_only: loaded and stored at once (Anzt 2015); registers: loaded
+// early, stored after the product (P2's prefetch); async: cp.async; tensor: bulk copies by the copy engine,
+// which fills with zeros beyond the edge.
 enum class GemmLargeLoad : unsigned char { plain, read_only, registers, async, tensor };
-// How a tile lies in shared memory: as it comes, with 16 bytes between rows, or with the 16-byte chunks of
-// 128-byte rows exchanged as the copy engine does. In the first two the fma product has rows side by side,
-// whatever global memory has; swizzled tiles keep the contiguous dimension, and lanes read several k at once.
+// The layout of a tile in shared memory: plain, with 16 bytes between rows, or with the 16-byte chunks of
+// 128-byte rows permuted by the copy engine. In the first two the fma product has rows side by side; swizzled
+// tiles keep the contiguous dimension, and lanes read several k at once.
 enum class GemmLargeLayout : unsigned char { plain, padding, swizzle };
-// predicate: every copy checks; residue: only tiles and k ranges that stick out take the checking path; none:
-// sizes are multiples of the tile, or the copy engine fills; residue_kernel: as none for the part that whole
-// tiles cover, while a kernel that checks does the rest; zero_padding: as none on copies of A and B, aligned
-// and made anew by every launch, which are padded to whole tiles, or where the copy engine fills made only of
-// what is not aligned.
+// predicate: every copy checks; residue: tiles and k ranges that stick out check; none: sizes are multiples
+// of the tile, or the copy engine fills; residue_kernel: none for whole tiles, and a checking kernel for the
+// rest; zero_padding: none, on copies of A and B that every launch makes, padded to whole tiles or, with
+// tensor copies, made of unaligned operands only.
 enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue_kernel, zero_padding };
-// Which dimension of A and B runs fastest where the product reads them: the one that does in the caller's
-// matrices, or rows (m and n) or k of both, for which operands that have it otherwise are copied first.
+// The dimension of A and B that is contiguous for the product: as in the caller's matrices, or rows (m and n)
+// or k of both, for which other operands are copied first.
 enum class GemmLargeContiguous : unsigned char { as_stored, rows, k };
-// Precision of products and sums; lower and emulated ones will be further values.
+// Precision of products and sums.
 enum class GemmLargeMath : unsigned char { full };
 
-// What is computed, as far as it enters the code.
+// The parts of the problem that enter the code.
 struct GemmLargeShape {
   bool trans_a = false;
   bool trans_b = false;
   bool conj_a = false;
   bool conj_b = false;
   bool reads_c = false;  // beta is not zero
-  int align_a = 16;  // address and leading dimension are multiples of this many bytes (element size to 16)
+  int align_a = 16;      // multiple of address and leading dimension in bytes (element size to 16)
   int align_b = 16;
   int align_c = 16;
   GemmLargeMath math = GemmLargeMath::full;
@@ -46,67 +44,67 @@ struct GemmLargeShape {
   friend constexpr bool operator==(const GemmLargeShape&, const GemmLargeShape&) = default;
 };
 
-// How it is computed. Sizes count elements (of a complex type: complex numbers).
+// Sizes count elements (of a complex type: complex numbers).
 struct GemmLargeConfig {
   int tile_m = 128;
   int tile_n = 128;
   int tile_k = 16;
   int warp_m = 32;  // part of the tile that one warp computes
   int warp_n = 64;
-  int warps_k = 1;   // groups of warps that share the tile, each with its part of every stage's k
+  int warps_k = 1;   // groups of warps that share the tile, each with a part of every stage's k
   int thread_m = 0;  // part of it that one thread computes; 0 for mma, whose shape decides
   int thread_n = 0;
   GemmLargeProduct product = GemmLargeProduct::mma_16x8x4;
-  int k_unroll = 0;  // steps of a stage unrolled, 0 = all; with prefetch 2 = a loop of pairs
+  int k_unroll = 0;  // unrolled steps of a stage, 0 = all; with prefetch 2 = a loop of pairs
   GemmLargeLoad load = GemmLargeLoad::tensor;
   int load_bytes = 16;  // of one access to global memory
   int read_a = 0;  // threads side by side along A's contiguous dimension when reading; 0 = as many as fit
   int read_b = 0;
-  bool interleave = true;  // accesses to A and B take turns; else first A, then B
+  bool interleave = true;  // accesses to A and B alternate; else first A, then B
   int stages = 4;
   int slack = 0;          // stages that are not refilled at once, so that warps may drift apart (tensor)
   int shared_bytes = 16;  // of one read from shared memory (fma)
-  int store_bytes = 16;   // of one access to C, where its alignment and the thread's neighbours allow so many
+  int store_bytes = 16;   // of one access to C, if its alignment and the thread's neighbours allow it
   bool prefetch = false;  // the next step's operands are read while this one's are multiplied
   GemmLargeLayout layout = GemmLargeLayout::swizzle;
   int raster = 8;    // tiles are walked in panels of this many columns of tiles; 1 = column by column
   int split_k = 1;   // blocks that share each tile
   int stream_k = 0;  // waves of tiles that all blocks share by k ranges; 0 = none
-  int tail_k = 1;    // blocks that share each tile of the last wave, which does not fill the device
+  int tail_k = 1;    // blocks that share each tile of the last, partial wave
   GemmLargeBoundary boundary = GemmLargeBoundary::none;
   GemmLargeContiguous contiguous = GemmLargeContiguous::as_stored;
   bool specialised = false;  // one more warp feeds the copy engine
   bool persistent = false;   // as many blocks as fit the device, each walking over tiles
   int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
-  int stagger = 0;           // thousands (1024) of clocks by which the blocks of a multiprocessor begin apart
+  int stagger = 0;           // thousands (1024) of clocks between the starts of a multiprocessor's blocks
   int carveout = -1;         // percent of L1 given to shared memory; -1 = the driver's choice
   int cluster = 1;           // blocks side by side along n that fetch A's tiles together (tensor)
-  // Blocks are there before the kernel before them in the stream has ended (CUDA's programmatic dependent
-  // launch), and wait for its end before they read or write global memory.
+  // Blocks start before the preceding kernel of the stream has ended (programmatic dependent launch), and
+  // wait for its end before they access global memory.
   bool dependent_launch = false;
-  // Sums that are set aside lie in shared memory and not in registers. Declared here, in what alignment
-  // leaves over: a longer struct is other machine code, for which no record would hold.
+  // Sums set aside lie in shared memory instead of registers. Declared here, in alignment padding: a longer
+  // struct is other machine code, for which no record would hold.
   bool sums_in_shared = false;
-  // The assembler's optimisation level: at 3 it moves multiply-adds about, at 1 they keep the order of the
-  // source, which is made for what registers can be read at once.
+  // The assembler's optimisation level: 3 reorders multiply-adds, 1 keeps the source's order, which suits the
+  // register banks.
   int ptxas_level = 3;
-  int sum_turns = 0;  // tiles of k after which sums are set aside and begin anew; 0 = never
+  int sum_turns = 0;  // tiles of k after which sums are set aside and restart; 0 = never
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };
 
-// A tensor map of the driver, opaque here.
+// An opaque tensor map of the driver.
 struct alignas(64) GemmLargeMap {
   unsigned long long words[16];
 };
 
-// What a launch passes. Leading dimensions count elements. The maps are read by load = tensor only, those of
-// odd columns where the columns of A or B have maps by turns; workspace and counters only where blocks share
-// tiles. Counters are zero before and after a launch.
+// Launch arguments. Leading dimensions count elements. Maps are read with load = tensor only, those of odd
+// columns if columns have two maps; workspace and counters only if blocks share tiles. Counters are zero
+// before and after a launch.
 template <class T>
 struct GemmLargeArgs {
   GemmLargeMap map_a, map_b;
-  T alpha, beta;  // here, where the alignment of host and device complex numbers makes no difference
+  T alpha, beta;  // here, so that the alignment of host and device complex numbers makes no difference
   const T* a;
   const T* b;
   T* c;
@@ -117,9 +115,8 @@ struct GemmLargeArgs {
   GemmLargeMap odd_a, odd_b;
 };
 
-// An operand that a launch copies to `to`, where `to_rows` is the leading dimension and elements beyond those
-// of `from` become zero. Rows run along the contiguous dimension; transposed: those of `to` are columns of
-// `from`.
+// An operand that a launch copies to `to` with leading dimension `to_rows` and zeros beyond `from`. Rows run
+// along the contiguous dimension; transposed: rows of `to` are columns of `from`.
 template <class T>
 struct GemmLargePadOperand {
   const T* from;
@@ -148,23 +145,23 @@ constexpr int gemm_large_tile_warps(GemmLargeConfig c) {
   return (c.tile_m / c.warp_m) * (c.tile_n / c.warp_n);
 }
 constexpr int gemm_large_warps(GemmLargeConfig c) { return gemm_large_tile_warps(c) * c.warps_k; }
-// Threads that multiply, those of them that have the whole sums in the end, and all threads of a block.
+// Threads that multiply, those that have the whole sums in the end, and all threads of a block.
 constexpr int gemm_large_workers(GemmLargeConfig c) { return gemm_large_warps(c) * gemm_large_lanes; }
 constexpr int gemm_large_writers(GemmLargeConfig c) { return gemm_large_tile_warps(c) * gemm_large_lanes; }
 constexpr int gemm_large_threads(GemmLargeConfig c) {
   return gemm_large_workers(c) + (c.specialised ? gemm_large_lanes : 0);
 }
-// k of one step: what is read from shared memory at once and then multiplied.
+// k of one step: read from shared memory together, then multiplied.
 constexpr int gemm_large_step(GemmLargeConfig c, int element_bytes) {
   if (!gemm_large_is_mma(c))
     return c.layout == GemmLargeLayout::swizzle ? gemm_large_chunk / element_bytes : 1;
   return gemm_large_mma_k(c) > gemm_large_k_group ? gemm_large_mma_k(c) : gemm_large_k_group;
 }
-// Of one warp in a stage.
+// Steps of one warp in a stage.
 constexpr int gemm_large_steps(GemmLargeConfig c, int element_bytes) {
   return c.tile_k / c.warps_k / gemm_large_step(c, element_bytes);
 }
-// Where a thread's warp stands in the block's tile: the first row, column and k of a stage.
+// A warp's place in the block's tile: first row, column and k of a stage.
 struct GemmLargeWarpPlace {
   int row, column, k;
 };
@@ -175,14 +172,13 @@ constexpr GemmLargeWarpPlace gemm_large_warp_place(GemmLargeConfig c, int thread
   return {warp % down * c.warp_m, across % side * c.warp_n, across / side * (c.tile_k / c.warps_k)};
 }
 
-// Tensor maps that the columns of a stored operand go by in turn. The copy engine takes only what begins at a
-// multiple of 16 bytes. Of columns of f64 that do not all begin there every other one begins at the same
-// place within them: it comes with that lead, and in shared memory too its elements lie behind it.
+// Tensor maps that the columns of an operand alternate between. The copy engine needs starts at multiples of
+// 16 bytes. If columns of f64 do not all start there, every other one has the same offset: it is loaded with
+// that lead, which remains before its elements in shared memory.
 constexpr int gemm_large_maps(GemmLargeConfig c, int align) {
   return c.load == GemmLargeLoad::tensor && align < gemm_large_chunk ? gemm_large_chunk / align : 1;
 }
-// Elements of the lead: between a multiple of 16 bytes, where a map begins, and the map's first column, which
-// is the operand's column `turn`.
+// Elements of the lead: from the multiple of 16 bytes where a map begins to its first column, `turn`.
 constexpr int gemm_large_lead(unsigned long long address, long long ld, int turn, int element_bytes) {
   const auto elements =
       address / static_cast<unsigned>(element_bytes) + static_cast<unsigned long long>(turn * ld);
@@ -190,12 +186,12 @@ constexpr int gemm_large_lead(unsigned long long address, long long ld, int turn
 }
 
 // One operand's tile in shared memory: `rows` of op(X) along m or n, `depth` along k. along_k: k runs
-// fastest. Where columns come by several maps those of each lie together, and there is room for their lead.
+// fastest. With several maps, each map's columns are contiguous, with room for their lead.
 struct GemmLargeTile {
   int rows = 0;
   int depth = 0;
   bool along_k = false;         // in shared memory
-  bool source_along_k = false;  // in global memory; where the two differ the copy transposes
+  bool source_along_k = false;  // in global memory; if the two differ the copy transposes
   GemmLargeLayout layout = GemmLargeLayout::plain;
   int element_bytes = 0;
   int maps = 1;
@@ -207,7 +203,7 @@ struct GemmLargeTile {
   }
   constexpr int bytes() const { return outer() * pitch(); }
   constexpr int map_columns() const { return outer() / maps; }
-  // Where element (x, k) of op(X) lies, without a lead.
+  // Returns the place of element (x, k) of op(X), without a lead.
   constexpr int offset(int x, int k) const {
     const int in = (along_k ? k : x) * element_bytes, column = along_k ? x : k;
     const int out = maps == 1 ? column : column % maps * map_columns() + column / maps;
@@ -218,7 +214,7 @@ struct GemmLargeTile {
   }
 };
 
-// Whether an operand's contiguous dimension is the same in shared as in global memory.
+// True if an operand's contiguous dimension is the same in shared and global memory.
 constexpr bool gemm_large_as_stored(GemmLargeConfig c) {
   return gemm_large_is_mma(c) || c.layout == GemmLargeLayout::swizzle;
 }
@@ -231,8 +227,8 @@ constexpr GemmLargeTile gemm_large_tile_b(GemmLargeShape s, GemmLargeConfig c, i
           c.layout, element_bytes, gemm_large_maps(c, s.align_b)};
 }
 
-// Panels of 128-byte rows of a tile as the copy engine writes it. The blocks of a cluster fetch as many of
-// them each, or where they are too few as many rows of every one.
+// Panels of 128-byte rows of a tile that the copy engine writes. The blocks of a cluster fetch equally many
+// panels or, if there are too few, rows of each.
 constexpr int gemm_large_panels(GemmLargeTile tile) {
   return tile.layout == GemmLargeLayout::swizzle ? tile.inner() * tile.element_bytes / gemm_large_row : 1;
 }
@@ -240,8 +236,7 @@ constexpr bool gemm_large_splits_rows(GemmLargeTile tile, GemmLargeConfig c) {
   return gemm_large_panels(tile) % c.cluster != 0;
 }
 
-// Byte offsets in a block's shared memory: stages of A and B in turn, then barriers, one word for all
-// threads, and sums that are set aside there.
+// Byte offsets in a block's shared memory: stages of A and B alternating, barriers, a shared word, sums.
 struct GemmLargeMemory {
   int a_bytes = 0;  // of one stage; B follows A
   int stage_bytes = 0;
@@ -265,8 +260,8 @@ constexpr GemmLargeMemory gemm_large_memory(GemmLargeShape s, GemmLargeConfig c,
   return memory;
 }
 
-// How the threads of a block read one operand's tile: chunks of `vector` elements, `threads_inner` threads
-// side by side along the contiguous dimension in global memory.
+// The reads of one operand's tile by a block's threads: chunks of `vector` elements, `threads_inner` threads
+// along the contiguous dimension in global memory.
 struct GemmLargeReading {
   int vector = 1;
   int threads_inner = 1;
@@ -291,7 +286,7 @@ constexpr GemmLargeReading gemm_large_reading(GemmLargeTile tile, GemmLargeConfi
   reading.outer_count = reading.threads_outer > 0 ? outer / reading.threads_outer : 0;
   return reading;
 }
-// Whether the arrangement covers the tile exactly.
+// True if the arrangement covers the tile exactly.
 constexpr bool gemm_large_reads_all(GemmLargeTile tile, GemmLargeConfig c, int wanted_threads) {
   const GemmLargeReading r = gemm_large_reading(tile, c, wanted_threads);
   const int inner = tile.source_along_k ? tile.depth : tile.rows;
@@ -300,8 +295,8 @@ constexpr bool gemm_large_reads_all(GemmLargeTile tile, GemmLargeConfig c, int w
          r.threads_inner * r.vector * r.inner_count == inner && r.threads_outer * r.outer_count == outer;
 }
 
-// Place of a lane among a warp's threads of the fma product. Neighbouring lanes share rows and the next ones
-// columns, which lets 128-bit reads of shared memory be served two quarters of a warp at a time.
+// A lane's place among a warp's threads of the fma product. Neighbouring lanes share rows, the next ones
+// columns, so that 128-bit reads of shared memory serve two quarters of a warp at a time.
 constexpr int gemm_large_lanes_n(GemmLargeConfig c) { return c.warp_n / c.thread_n; }
 constexpr int gemm_large_lane_m(GemmLargeConfig c, int lane) {
   const int lanes_n = gemm_large_lanes_n(c);
@@ -311,21 +306,21 @@ constexpr int gemm_large_lane_n(GemmLargeConfig c, int lane) {
   const int lanes_n = gemm_large_lanes_n(c);
   return lanes_n == gemm_large_lanes ? lane : lane / 2 % lanes_n;
 }
-// Elements of one read from shared memory by the fma product, for an operand of which a thread has `count`.
+// Elements of one read from shared memory by the fma product, for an operand of `count` elements per thread.
 constexpr int gemm_large_pack(GemmLargeConfig c, int count, int element_bytes) {
   int pack = c.shared_bytes > element_bytes ? c.shared_bytes / element_bytes : 1;
   while (count % pack != 0) pack /= 2;
   return pack;
 }
 
-// How the fma product reads an operand of which a thread has `count` rows and `lanes` threads stand side by
-// side: packs of rows of one k, or of k of one row. A lane's address is base + a constant, xor another.
+// The reads of an operand by the fma product, with `count` rows per thread and `lanes` threads side by side:
+// packs of rows of one k, or of k of one row. A lane's address is base + a constant, xor another.
 struct GemmLargePacks {
   GemmLargeTile tile;
   int rows = 1;  // side by side in a pack
   int depth = 1;
 
-  // The thread's `i`th row, counted from the first one of its lane.
+  // Returns the thread's `i`th row, relative to its lane's first.
   constexpr int row(int i, int lanes) const { return i / rows * rows * lanes + i % rows; }
   constexpr bool swizzled() const { return tile.layout == GemmLargeLayout::swizzle; }
   constexpr int mask(int dx, int k) const {
@@ -348,9 +343,9 @@ constexpr GemmLargePacks gemm_large_packs(GemmLargeConfig c, GemmLargeTile tile,
   return packs;
 }
 
-// How an mma operand is read from shared memory: 16 bytes that hold two rows of one k, or two k of one row,
-// or (single) 8 bytes. The choice leaves every register where the instruction wants it: A holds pairs of
-// rows, B of mma_16x8x8 and wider holds pairs of k. A complex number is 16 bytes by itself.
+// A read of an mma operand from shared memory: 16 bytes with two rows of one k or two k of one row, or
+// (single) 8 bytes. Thus every register suits the instruction: A holds pairs of rows, B of mma_16x8x8 and
+// wider pairs of k. A complex number is 16 bytes by itself.
 enum class GemmLargeRead : unsigned char { row_pair, k_pair, single, number };
 
 // An operand of the mma products: lane (g = lane / 4, t = lane % 4), half h, step s of a group of 8 k.
@@ -362,7 +357,7 @@ struct GemmLargeOperand {
   constexpr int block() const { return read == GemmLargeRead::number ? 8 : 16; }  // rows
   constexpr bool by_turns() const { return tile.maps > 1; }
   constexpr int k_of(int t, int s) const { return late ? t + 4 * s : 2 * t + s; }
-  // The permutations of rows that spread a quarter warp (16-byte reads) or half a warp over all banks.
+  // Permutes rows so that a quarter warp (16-byte reads) or half a warp touches all banks.
   constexpr int row_of(int g, int h) const {
     const int far = (g & 1) * 4 + (g >> 1), apart = 2 * ((g >> 1 & 1) * 4 + h * 2 + (g >> 2)) + (g & 1);
     if (read == GemmLargeRead::number) return g;
@@ -373,7 +368,7 @@ struct GemmLargeOperand {
     if (tile.along_k) return 8 * h + 2 * (g & 3) + (g >> 2);
     return late ? apart : 8 * h + g;
   }
-  // Address of the read for (block i, group q, s, h) = base of its variant for the lane + a constant.
+  // The address for (block i, group q, s, h) is the base of its variant for the lane plus a constant.
   constexpr int variants() const { return read == GemmLargeRead::single ? 4 : 2; }
   constexpr int variant(int q, int s, int h) const {
     if (read == GemmLargeRead::k_pair) return q % 2;
@@ -384,7 +379,7 @@ struct GemmLargeOperand {
     const auto [q, s, h] = of(variant);
     return tile.offset(first_row, 0) + tile.offset(row_of(g, h), 8 * q + k_of(t, s));
   }
-  // The map by which the column of that read comes.
+  // Returns the map of the column of that read.
   constexpr int turn(int variant, int g, int t) const {
     const auto [q, s, h] = of(variant);
     return (tile.along_k ? row_of(g, h) : k_of(t, s)) % tile.maps;
@@ -397,7 +392,7 @@ struct GemmLargeOperand {
   struct Place {
     int q, s, h;
   };
-  // Within one 128-byte row two groups of 8 k take turns.
+  // True if two groups of 8 k alternate within one 128-byte row.
   constexpr bool groups_alternate() const {
     return tile.along_k && read != GemmLargeRead::number && !by_turns();
   }

@@ -1,13 +1,13 @@
-// One operand's tiles on their way from global to shared memory by the threads of a block: through registers
-// or by cp.async, with or without checks at the edges, transposing where shared memory wants rows side by
-// side and k is contiguous. The copy engine's way is in gemm_large/ring.cuh.
+// Copies of one operand's tiles from global to shared memory by the threads of a block: through registers or
+// by cp.async, with or without edge checks, transposing if shared memory has rows side by side and k is
+// contiguous.
 #pragma once
 
 #include "kernel/gemm_large/device.cuh"
 
 namespace tilewright {
 
-// The thread's share of an operand's tiles. Rows run along m (A) or n (B).
+// A thread's share of an operand's tiles. Rows run along m (A) or n (B).
 template <class T, GemmLargeConfig C, GemmLargeTile Tile, int Wanted>
 struct GemmLargeCopy {
   static constexpr GemmLargeReading reading = gemm_large_reading(Tile, C, Wanted);
@@ -46,7 +46,7 @@ struct GemmLargeCopy {
   static constexpr __device__ int outer_step(int access) {
     return access / reading.inner_count * reading.threads_outer;
   }
-  // Elements of an access that exist.
+  // Returns the elements of an access that exist.
   __device__ __forceinline__ int valid(int access) const {
     const int depth = depth_left < Tile.depth ? int(depth_left) : Tile.depth;
     const int in = (Tile.source_along_k ? depth : rows_left) - (inner + inner_step(access));
@@ -56,13 +56,13 @@ struct GemmLargeCopy {
   __device__ __forceinline__ const T* source(int access) const {
     return from + outer_step(access) * ld + inner_step(access);
   }
-  // Byte offset in the stage of element `e` of an access.
+  // Returns the byte offset in the stage of element `e` of an access.
   __device__ __forceinline__ int place(int access, int e) const {
     const int in = inner + inner_step(access) + e, out = outer + outer_step(access);
     return Tile.source_along_k ? Tile.offset(out, in) : Tile.offset(in, out);
   }
 
-  // Sends one access off, towards the stage (async) or into registers.
+  // Starts one access, to the stage (async) or to registers.
   template <bool Checked>
   __device__ __forceinline__ void begin(unsigned char* stage, int access) {
     if constexpr (C.load == GemmLargeLoad::async) {
@@ -86,7 +86,7 @@ struct GemmLargeCopy {
           if (e < count) held[access].item[e] = source(access)[e];
     }
   }
-  // From registers to shared memory.
+  // Stores registers to shared memory.
   __device__ __forceinline__ void end(unsigned char* stage) const {
     if constexpr (C.load == GemmLargeLoad::async) return;
 #pragma unroll

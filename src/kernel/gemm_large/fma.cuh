@@ -1,13 +1,12 @@
-// A warp tile's product by multiply-adds: each lane holds thread_m x thread_n sums. It reads packs of rows of
-// A and columns of B for one k after the other or, from tiles whose k is contiguous, packs of k for one row
-// after the other.
+// A warp tile's product by multiply-adds; each lane holds thread_m x thread_n sums. It reads packs of rows
+// (columns of B) for each k or, from tiles with contiguous k, packs of k for each row.
 #pragma once
 
 #include "kernel/gemm_large/device.cuh"
 
 namespace tilewright {
 
-// Real multiply-adds of a product, and the real numbers of a value.
+// Real multiply-adds of a product, and real numbers of a value.
 template <class T>
 struct GemmLargeParts {
   static constexpr int count = 1, reals = 1;
@@ -85,7 +84,7 @@ struct GemmLargeFma {
     read<packs_a, lanes_m, S.conj_a>(fragment.a, a, base_a, step);
     read<packs_b, lanes_n, S.conj_b>(fragment.b, b, base_b, step);
   }
-  // Bits of every read: the compiler chooses which is the last.
+  // Combines bits of every read, so that the compiler chooses the last one.
   template <GemmLargePacks Packs, int Count>
   static __device__ __forceinline__ unsigned witness_of(const T (&values)[depth][Count]) {
     constexpr int deep = Packs.depth < depth ? Packs.depth : depth;
@@ -96,14 +95,14 @@ struct GemmLargeFma {
       for (int i = 0; i < Count; i += Packs.rows) bits |= low_bits(values[d][i]);
     return bits;
   }
-  // Bits that are known when the fragment has been read.
+  // Returns bits that are known when the fragment has been read.
   static __device__ __forceinline__ unsigned witness(const Fragment& fragment) {
     return witness_of<packs_a>(fragment.a) | witness_of<packs_b>(fragment.b);
   }
-  // sum(i, j) += op(A)(i, k) op(B)(k, j). An element of B stays in the reuse cache for all rows, and turns
-  // are taken there and back, so that so does the element of A that two multiply-adds share: one that reads
-  // three registers anew, or two of one of four banks, takes two cycles (an H200;
-  // docs/gemm_large_findings.md). Complex products go in four such parts.
+  // Adds op(A)(i, k) op(B)(k, j) to sum(i, j). The order alternates, so that an element of B stays in the
+  // reuse cache for all rows and two consecutive multiply-adds share one of A: a multiply-add that reads
+  // three new registers, or two of one of four banks, takes two cycles (H200; docs/gemm_large_findings.md).
+  // Complex products take four such parts.
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
     constexpr int parts = Parts::count;
 #pragma unroll
@@ -133,13 +132,13 @@ struct GemmLargeFma {
   struct Place {
     int row, column;
   };
-  // The thread's number is read anew, so that no register holds the place through the main loop.
+  // Reads the thread's number again, so that no register holds the place through the main loop.
   __device__ __forceinline__ static Place place_again() {
     const int thread = read_thread_again();
     return {first_row(thread), first_column(thread)};
   }
 
-  // Packs First to Last - 1 of sums, with their numbers from First on and their places in the tile.
+  // Calls f for packs First to Last - 1 of sums, with their number from First on and place in the tile.
   template <int First, int Last, class F>
   __device__ __forceinline__ void for_each(const Place& place, F&& use) const {
     int number = 0;

@@ -1,12 +1,12 @@
-// The formulas of the forecasts, which bench_gemm_large_forecast fits: the unit with the most work, a share
-// of the others' work, and the time before and after. The fit decides the coefficients; the set of cuBLAS
-// kernels is a guess, judged by the errors at unseen shapes.
+// The formulas of the forecasts: the unit with the most work, a share of the others' work, and the time
+// before and after. bench_gemm_large_forecast fits the coefficients; the set of cuBLAS kernels is a guess.
 #include "kernel/gemm_large/forecast.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
+
+#include "core/refuse.hpp"
 
 namespace tilewright {
 
@@ -37,8 +37,7 @@ double operand_bytes(const GemmProblem& p) {
   return (m * k + k * n + m * n * (1 + reads_c(p))) * element_bytes(p);
 }
 
-// Returns the time of device memory. If the same operands are used again, L2 keeps what fits from one launch
-// to the next; the model blends smoothly between the two cases.
+// Returns the time of device memory. If the operands are used again, L2 keeps what fits; a smooth blend.
 double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, double held_bytes_per_us,
                  bool again) {
   constexpr double room = 0.8;
@@ -48,8 +47,7 @@ double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, do
   return bytes * (beyond / (share * bytes_per_us(limits)) + (1 - beyond) / held_bytes_per_us);
 }
 
-// Returns 0 if columns begin at multiples of 16 bytes, a half if at multiples of 8 with several elements
-// each, else 1.
+// Returns 0 if columns are aligned to 16 bytes, a half to 8 with several elements each, else 1.
 double unaligned(const GemmProblem& p, std::int64_t leading) {
   const auto rest = leading * std::int64_t(size_bytes(p.dtype)) % 16;
   return rest == 0 ? 0 : rest == 8 && size_bytes(p.dtype) == 4 ? 0.5 : 1;
@@ -111,10 +109,20 @@ VendorKernel vendor_kernel(const CublasCoefficients& c, const GemmProblem& p, co
   return {std::sqrt(std::sqrt(std::sqrt(eighth))), on_device - (1 - c.believed_split) * parts};
 }
 
+// Returns the consecutive k tiles whose load latency is exposed, since a multiprocessor has too few small
+// tiles: 300 cycles each (f64 and f32, m = n = 176 to 410, H100).
+double turns_in_a_row(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                      const GpuLimits& limits) {
+  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  const int generous = gemm_large_is_mma(c) && c.blocks_per_sm == 1 ? 12 : 0;  // as in gemm_large_cost
+  const double resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits, generous));
+  const double waves = std::ceil(tiles * c.split_k / (limits.multiprocessors * resident));
+  return waves * std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split_k);
+}
+
 }  // namespace
 
-// Forecasts cuBLAS's time. cuBLAS may take any of the kernels that it expects to be about equally fast: the
-// forecast is their weighted mean, which also keeps the fit smooth.
+// Forecasts cuBLAS's time as a weighted mean of its about equally fast kernels, which keeps the fit smooth.
 double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, const GpuLimits& limits,
                           bool again) {
   constexpr double least_depth = 32;  // of a part of k
@@ -142,21 +150,6 @@ double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, con
   }
   return std::exp(sum / weights);
 }
-
-namespace {
-
-// Returns the number of consecutive k tiles whose load latency is exposed: with small tiles a multiprocessor
-// has too few to hide it; 300 cycles for each were seen (f64 and f32, m = n = 176 to 410, H100).
-double turns_in_a_row(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
-                      const GpuLimits& limits) {
-  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
-  const int generous = gemm_large_is_mma(c) && c.blocks_per_sm == 1 ? 12 : 0;  // as in gemm_large_cost
-  const double resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits, generous));
-  const double waves = std::ceil(tiles * c.split_k / (limits.multiprocessors * resident));
-  return waves * std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split_k);
-}
-
-}  // namespace
 
 OwnTerms own_terms(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                    const GpuLimits& limits) {
@@ -200,44 +193,42 @@ GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients) try {
   coefficients.at("longest_side").get_to(model.longest_side);
   model.shortest_k = coefficients.value("shortest_k", model.shortest_k);
   model.shortest_side = coefficients.value("shortest_side", model.shortest_side);
-  for (const auto& one : coefficients.at("classes")) model.classes.push_back(from_json<ForecastClass>(one));
-  if (model.classes.empty())
-    throw Error(ErrorCode::invalid_argument, "classes", "a model of forecasts has no classes");
   return model;
 } catch (const nlohmann::json::exception& error) {
-  throw Error(ErrorCode::invalid_argument, "coefficients",
-              fmt::format("a model of forecasts is malformed: {}", json_fault(error)));
+  refuse_argument("coefficients", fmt::format("a model of forecasts is malformed: {}", json_fault(error)));
 }
 
-std::string GemmLargeForecast::text() const {
-  const auto one = [](double seconds, double sd) {
-    return fmt::format("{:.3g} us +-{:.0f} %", seconds * 1e6, 100 * std::expm1(sd));
-  };
-  return fmt::format("forecast: {} by its default config, {} by cuBLAS", one(ours_s, ours_sd),
-                     one(theirs_s, theirs_sd));
-}
+namespace {
 
-std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastModel& model,
-                                                     const GemmProblem& p, const GemmLargeShape& s,
-                                                     const GemmLargeConfig& c, const GpuLimits& limits) {
+bool is_known(const GemmLargeForecastModel& model, const GemmProblem& p, const GpuLimits& limits) {
   constexpr int capability = 90;
-  const bool seen = double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side &&
-                    double(p.k) >= model.shortest_k && double(std::min(p.m, p.n)) >= model.shortest_side;
-  if (limits.compute_capability != capability || limits.memory_bytes_per_s <= 0 || !seen ||
-      p.batch_count != 1)
-    return std::nullopt;
+  return limits.compute_capability == capability && limits.memory_bytes_per_s > 0 && p.batch_count == 1 &&
+         double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side &&
+         double(p.k) >= model.shortest_k && double(std::min(p.m, p.n)) >= model.shortest_side;
+}
+
+// us(again) is the forecast time.
+template <class F>
+GemmLargeForecast mean_forecast(const F& us, double error) {
+  return {std::sqrt(us(true) * us(false)) * 1e-6, error};
+}
+
+}  // namespace
+
+std::optional<GemmLargeForecast> forecast_cublas(const GemmLargeForecastModel& model, const GemmProblem& p,
+                                                 const GpuLimits& limits) {
+  if (!is_known(model, p, limits)) return std::nullopt;
+  return mean_forecast([&](bool again) { return forecast_cublas_us(model.theirs, p, limits, again); },
+                       model.theirs_sd);
+}
+
+std::optional<GemmLargeForecast> forecast_own(const GemmLargeForecastModel& model, const GemmProblem& p,
+                                              const GemmLargeShape& s, const GemmLargeConfig& c,
+                                              const GpuLimits& limits) {
+  if (!is_known(model, p, limits)) return std::nullopt;
   const OwnTerms terms = own_terms(p, s, c, limits);
-  GemmLargeForecast forecast{.theirs_sd = model.theirs_sd, .ours_sd = model.ours_sd, .take_ours = true};
-  for (const bool again : {true, false}) {
-    const double theirs_us = forecast_cublas_us(model.theirs, p, limits, again);
-    const double ours_us = forecast_own_us(model.ours, p, terms, limits, again);
-    const auto last = std::prev(model.classes.end());
-    const auto of_time = std::find_if(model.classes.begin(), last,
-                                      [&](const ForecastClass& one) { return ours_us <= one.up_to_us; });
-    forecast.take_ours = forecast.take_ours && std::log(theirs_us / ours_us) > of_time->least_gain;
-    forecast.theirs_s = theirs_us * 1e-6, forecast.ours_s = ours_us * 1e-6;
-  }
-  return forecast;
+  return mean_forecast([&](bool again) { return forecast_own_us(model.ours, p, terms, limits, again); },
+                       model.ours_sd);
 }
 
 }  // namespace tilewright

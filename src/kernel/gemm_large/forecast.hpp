@@ -1,6 +1,5 @@
-// Forecasts the times of cuBLAS and of the default config of large GEMM for a problem far from all records of
-// wisdom, each with its error, and says which to take. The coefficients are data: a fitted model per type,
-// which bench_gemm_large_forecast fits to measurements. Nothing here queries the device.
+// Forecasts the times of cuBLAS and of the default config of large GEMM, with their errors, for a problem
+// without near records. bench_gemm_large_forecast fits the coefficients per type.
 #pragma once
 
 #include <optional>
@@ -11,8 +10,7 @@
 
 namespace tilewright {
 
-// Coefficients of the model of cuBLAS. Its kernels are unknown: it is assumed to choose, among typical tiles
-// and parts of k, the one that it expects to be the fastest.
+// Coefficients of the model of cuBLAS, assumed to choose the fastest of typical tiles and parts of k.
 struct CublasCoefficients {
   double host_us = 0, host_split_us = 0;  // time between calls, and of a second kernel that adds parts of k
   double launch_us = 0;
@@ -52,85 +50,44 @@ struct OwnTerms {
 OwnTerms own_terms(const GemmProblem& problem, const GemmLargeShape& shape, const GemmLargeConfig& config,
                    const GpuLimits& limits);
 
-// With `again`, the previous launch had the same operands and L2 may hold some; otherwise all come from
-// memory.
+// With `again`, the previous launch had the same operands and L2 may hold some of them.
 double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& problem, const GpuLimits& limits,
                           bool again);
 double forecast_own_us(const OwnCoefficients& c, const GemmProblem& problem, const OwnTerms& terms,
                        const GpuLimits& limits, bool again);
 
-// The error of forecasts up to a time, and the gain (the logarithm of cuBLAS's time over this library's) from
-// which the library's own kernel is taken there.
-struct ForecastClass {
-  double up_to_us = 0;
-  double log_sd = 0;  // of the gain, at shapes outside the fit
-  double least_gain = 0;
-};
+TILEWRIGHT_FIELDS(CublasCoefficients, host_us, host_split_us, launch_us, idle_share, store_share, split_us,
+                  split_bytes_per_us, believed_split, memory_share, held_bytes_per_us, load_bytes_per_cycle,
+                  overlap_loss, unaligned_a, unaligned_b, unaligned_c, unaligned_memory, half_aligned_a,
+                  half_aligned_b, trans_a, trans_b, trans_both, efficiency_32x32, efficiency_64x32,
+                  efficiency_32x64, efficiency_64x64, efficiency_128x64, efficiency_64x128,
+                  efficiency_128x128, efficiency_256x128, efficiency_128x256);
 
-template <>
-struct FieldList<CublasCoefficients> {
-  using C = CublasCoefficients;
-  static constexpr auto value = std::make_tuple(
-      field("host_us", &C::host_us), field("host_split_us", &C::host_split_us),
-      field("launch_us", &C::launch_us), field("idle_share", &C::idle_share),
-      field("store_share", &C::store_share), field("split_us", &C::split_us),
-      field("split_bytes_per_us", &C::split_bytes_per_us), field("believed_split", &C::believed_split),
-      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
-      field("load_bytes_per_cycle", &C::load_bytes_per_cycle), field("overlap_loss", &C::overlap_loss),
-      field("unaligned_a", &C::unaligned_a), field("unaligned_b", &C::unaligned_b),
-      field("unaligned_c", &C::unaligned_c), field("unaligned_memory", &C::unaligned_memory),
-      field("half_aligned_a", &C::half_aligned_a), field("half_aligned_b", &C::half_aligned_b),
-      field("trans_a", &C::trans_a), field("trans_b", &C::trans_b), field("trans_both", &C::trans_both),
-      field("efficiency_32x32", &C::efficiency_32x32), field("efficiency_64x32", &C::efficiency_64x32),
-      field("efficiency_32x64", &C::efficiency_32x64), field("efficiency_64x64", &C::efficiency_64x64),
-      field("efficiency_128x64", &C::efficiency_128x64), field("efficiency_64x128", &C::efficiency_64x128),
-      field("efficiency_128x128", &C::efficiency_128x128),
-      field("efficiency_256x128", &C::efficiency_256x128),
-      field("efficiency_128x256", &C::efficiency_128x256));
-};
-
-template <>
-struct FieldList<OwnCoefficients> {
-  using C = OwnCoefficients;
-  static constexpr auto value = std::make_tuple(
-      field("launch_us", &C::launch_us), field("clock_mhz", &C::clock_mhz),
-      field("fixed_share", &C::fixed_share), field("turn_us", &C::turn_us),
-      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
-      field("overlap_loss", &C::overlap_loss), field("unaligned_store", &C::unaligned_store),
-      field("read_c", &C::read_c), field("copy_us", &C::copy_us), field("transpose_us", &C::transpose_us),
-      field("grouped", &C::grouped), field("by_turns", &C::by_turns), field("walks", &C::walks),
-      field("by_threads", &C::by_threads));
-};
-
-template <>
-struct FieldList<ForecastClass> {
-  using C = ForecastClass;
-  static constexpr auto value = std::make_tuple(field("up_to_us", &C::up_to_us), field("log_sd", &C::log_sd),
-                                                field("least_gain", &C::least_gain));
-};
+TILEWRIGHT_FIELDS(OwnCoefficients, launch_us, clock_mhz, fixed_share, turn_us, memory_share,
+                  held_bytes_per_us, overlap_loss, unaligned_store, read_c, copy_us, transpose_us, grouped,
+                  by_turns, walks, by_threads);
 
 // One type's fitted model: the coefficients of a record of wisdom.
 struct GemmLargeForecastModel {
   CublasCoefficients theirs;
   OwnCoefficients ours;
   double theirs_sd = 0, ours_sd = 0;         // of logarithms, at shapes outside the fit
-  std::vector<ForecastClass> classes;        // in the order of times
   double longest_k = 0, longest_side = 0;    // the largest k, and m or n, of the fit
   double shortest_k = 1, shortest_side = 1;  // the smallest that its errors were judged at
 };
 // Reads a model. Throws Error(invalid_argument) naming the key that is wrong.
 GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);
 
+// Seconds of one product, the mean of operands that come from memory and of repeated ones; the error is the
+// standard deviation of its logarithm.
 struct GemmLargeForecast {
-  double theirs_s = 0, ours_s = 0;    // for operands that come from memory
-  double theirs_sd = 0, ours_sd = 0;  // of their logarithms
-  bool take_ours = false;             // tilewright's kernel is probably faster, wherever the operands are
-  std::string text() const;           // both times with their errors, for people
+  double seconds = 0, error = 0;
 };
-// Returns nothing if the model does not cover the problem or the device: a batch, sizes outside its range, or
-// another architecture than sm_90.
-std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastModel& model,
-                                                     const GemmProblem& problem, const GemmLargeShape& shape,
-                                                     const GemmLargeConfig& config, const GpuLimits& limits);
+// Empty for problems that the fit says nothing of.
+std::optional<GemmLargeForecast> forecast_cublas(const GemmLargeForecastModel& model,
+                                                 const GemmProblem& problem, const GpuLimits& limits);
+std::optional<GemmLargeForecast> forecast_own(const GemmLargeForecastModel& model, const GemmProblem& problem,
+                                              const GemmLargeShape& shape, const GemmLargeConfig& config,
+                                              const GpuLimits& limits);
 
 }  // namespace tilewright

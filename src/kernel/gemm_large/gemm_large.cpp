@@ -11,22 +11,37 @@ namespace {
 
 using C = GemmLargeConfig;
 
-int bytes_of(DType dtype) { return static_cast<int>(size_bytes(dtype)); }
+int bytes_of(DType dtype) { return int(size_bytes(dtype)); }
 
 std::int64_t tiles_of(std::int64_t size, int tile) { return (size + tile - 1) / tile; }
 
 GemmLargeMath math_of(MathMode mode) {
-  switch (mode) {
-    case MathMode::full:
-      return GemmLargeMath::full;
-  }
+  if (mode == MathMode::full) return GemmLargeMath::full;
   throw Error(ErrorCode::unsupported, "math_mode",
-              fmt::format("math_mode = {} is not served by gemm", to_string(mode)));
+              fmt::format("math_mode = {} is not served by gpu_large", to_string(mode)));
 }
 
 int alignment_of(int address, std::int64_t ld, int bytes) {
-  const auto distance = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes);
-  return static_cast<int>(std::gcd(std::gcd(static_cast<std::uint64_t>(address), distance), 16u));
+  const auto distance = std::uint64_t(ld) * unsigned(bytes);
+  return int(std::gcd(std::gcd(std::uint64_t(address), distance), 16u));
+}
+
+// True if elements of several words are prefetched as far as registers allow.
+bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
+  return c.prefetch && !gemm_large_is_mma(c) && bytes_of(dtype) > 4;
+}
+
+// Spreads the blocks of a launch that begins early, when some multiprocessors are busy. With fewer blocks
+// than places, idle ones would take several and finish last (f32 n = 1024: 85 us instead of 47), so it
+// requests enough shared memory to spread blocks evenly. Tiles of a few loads may lie anywhere.
+void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int resident, GpuLaunch& launch) {
+  launch.dependent = true;
+  const int wanted = int(tiles_of(launch.blocks, limits.multiprocessors));
+  constexpr double few_cycles = 4000, products_per_cycle = 128;
+  const double unit = double(c.tile_m) * c.tile_n * double(p.k) / c.split_k * (is_complex(p.dtype) ? 4 : 1);
+  // With fewer blocks per multiprocessor than the driver expects, whole clusters might find no place.
+  if (c.cluster > 1 || wanted >= resident || unit / products_per_cycle <= few_cycles) return;
+  launch.shared_bytes = unsigned(gemm_large_apart_bytes(wanted, int(launch.shared_bytes), limits));
 }
 
 }  // namespace
@@ -64,20 +79,18 @@ GpuTensor gemm_large_tensor(const GemmProblem& p, const GemmLargeShape& s, const
   tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
   tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
   tensor.address = address;
-  tensor.inner = static_cast<std::uint64_t>((tile.along_k ? p.k : rows) * words);
-  tensor.outer = static_cast<std::uint64_t>(tile.along_k ? rows : p.k);
-  tensor.stride_bytes = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes * tile.maps);
-  tensor.box_inner =
-      static_cast<std::uint32_t>((tensor.swizzled ? gemm_large_row : tile.pitch()) / bytes * words);
-  tensor.box_outer = static_cast<std::uint32_t>(tile.map_columns() / (shares ? c.cluster : 1));
+  tensor.inner = std::uint64_t((tile.along_k ? p.k : rows) * words);
+  tensor.outer = std::uint64_t(tile.along_k ? rows : p.k);
+  tensor.stride_bytes = std::uint64_t(ld) * unsigned(bytes * tile.maps);
+  tensor.box_inner = std::uint32_t((tensor.swizzled ? gemm_large_row : tile.pitch()) / bytes * words);
+  tensor.box_outer = std::uint32_t(tile.map_columns() / (shares ? c.cluster : 1));
   if (tile.maps > 1) {
     const auto place = reinterpret_cast<std::uintptr_t>(address);
     const int lead = gemm_large_lead(place, ld, turn, bytes);
     tensor.address =
         reinterpret_cast<const void*>(place + static_cast<std::uintptr_t>((turn * ld - lead) * bytes));
-    tensor.inner += static_cast<unsigned>(lead);
-    tensor.outer =
-        (tensor.outer + static_cast<unsigned>(tile.maps - 1 - turn)) / static_cast<unsigned>(tile.maps);
+    tensor.inner += unsigned(lead);
+    tensor.outer = (tensor.outer + unsigned(tile.maps - 1 - turn)) / unsigned(tile.maps);
   }
   return tensor;
 }
@@ -93,17 +106,7 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
          access(gemm_large_tile_b(s, c, bytes)) <= s.align_b;
 }
 
-namespace {
-
-// True if elements of several words are prefetched as far as registers allow, since few instructions multiply
-// them.
-bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
-  return c.prefetch && !gemm_large_is_mma(c) && bytes_of(dtype) > 4;
-}
-
-}  // namespace
-
-int gemm_large_needed_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
+int gemm_large_needed_registers(const GemmLargeConfig& c, DType dtype) {
   const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
   const int sums_held = c.sum_turns > 0 && !c.sums_in_shared ? 2 : 1;
   // Registers beyond sums and operands that the compiler was seen to need.
@@ -118,8 +121,8 @@ int gemm_large_needed_registers(const GemmLargeShape&, const GemmLargeConfig& c,
   return sums_held * sums + fragments * operands + 28;
 }
 
-int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
-  const int needed = gemm_large_needed_registers(shape, c, dtype);
+int gemm_large_registers(const GemmLargeConfig& c, DType dtype) {
+  const int needed = gemm_large_needed_registers(c, dtype);
   if (!reads_wide_ahead(c, dtype)) return needed;
   const int more = c.load == GemmLargeLoad::async ? 48 : 28;
   return std::max(needed, std::min(needed + more, gemm_large_most_registers));
@@ -141,7 +144,7 @@ int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType
   const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
   const int shared = gemm_large_memory(seen, c, bytes_of(dtype)).total_bytes + limits.shared_bytes_reserved;
   const int threads = gemm_large_threads(c);
-  const int registers = gemm_large_registers(s, c, dtype) + more_registers;
+  const int registers = gemm_large_registers(c, dtype) + more_registers;
   return std::max(0, std::min({limits.shared_bytes_per_multiprocessor / shared,
                                limits.registers_per_multiprocessor / (registers * threads),
                                limits.threads_per_multiprocessor / threads, 32}));
@@ -152,25 +155,6 @@ int gemm_large_apart_bytes(int blocks, int shared_bytes, const GpuLimits& limits
   const int too_many = limits.shared_bytes_per_multiprocessor / (blocks + 1) - limits.shared_bytes_reserved;
   return std::max(shared_bytes, (too_many / granularity + 1) * granularity);
 }
-
-namespace {
-
-// Spreads the blocks of a launch that begins early. Such a launch finds some multiprocessors still busy
-// beside idle ones. If it has fewer blocks than there are places, the idle ones would take several and then
-// finish last (f32 n = 1024: 85 us instead of 47), so it requests so much shared memory that blocks spread
-// evenly. Tiles that take the time of a few loads may lie anywhere.
-void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int resident, GpuLaunch& launch) {
-  launch.dependent = true;
-  const int wanted = static_cast<int>(tiles_of(launch.blocks, limits.multiprocessors));
-  constexpr double few_cycles = 4000, products_per_cycle = 128;
-  const double unit = double(c.tile_m) * c.tile_n * double(p.k) / c.split_k * (is_complex(p.dtype) ? 4 : 1);
-  // With fewer blocks per multiprocessor than the driver expects, whole clusters might find no place.
-  if (c.cluster > 1 || wanted >= resident || unit / products_per_cycle <= few_cycles) return;
-  launch.shared_bytes =
-      static_cast<unsigned>(gemm_large_apart_bytes(wanted, static_cast<int>(launch.shared_bytes), limits));
-}
-
-}  // namespace
 
 GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                                   const GpuLimits& limits, int resident) {
@@ -190,14 +174,14 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
                             : walks        ? std::min<std::int64_t>(units, slots)
                             : c.tail_k > 1 ? gemm_large_tail_blocks(clusters, units, slots)
                                            : units;
-  result.launch.blocks = static_cast<unsigned>(used * c.cluster);
-  result.launch.cluster = static_cast<unsigned>(c.cluster);
-  result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
-  result.launch.shared_bytes = static_cast<unsigned>(
-      gemm_large_memory(gemm_large_kernel_shape(s, c), c, bytes_of(p.dtype)).total_bytes);
+  result.launch.blocks = unsigned(used * c.cluster);
+  result.launch.cluster = unsigned(c.cluster);
+  result.launch.threads = unsigned(gemm_large_threads(c));
+  result.launch.shared_bytes =
+      unsigned(gemm_large_memory(gemm_large_kernel_shape(s, c), c, bytes_of(p.dtype)).total_bytes);
   if (c.dependent_launch) begin_early(p, c, limits, resident, result.launch);
   if (gemm_large_shares(c)) {
-    const GemmLargeGrid launched = gemm_large_grid(clusters, p.m, p.n, p.k, static_cast<int>(used));
+    const GemmLargeGrid launched = gemm_large_grid(clusters, p.m, p.n, p.k, int(used));
     result.workspace_bytes = gemm_large_slots(clusters, launched) * c.cluster * std::int64_t(c.tile_m) *
                              c.tile_n * bytes_of(p.dtype);
     result.counter_count = std::int64_t(grid.tiles()) * c.cluster *
@@ -210,13 +194,6 @@ std::string gemm_large_expression(const GemmLargeShape& s, const GemmLargeConfig
   return fmt::format("tilewright::gemm_large<{}, {}, {}>", device_type(dtype),
                      designated("tilewright::GemmLargeShape", s),
                      designated("tilewright::GemmLargeConfig", c));
-}
-
-std::string gemm_large_assertion(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
-  return fmt::format("tilewright::gemm_large_memory({}, {}, sizeof({})).total_bytes == {}",
-                     designated("tilewright::GemmLargeShape", s),
-                     designated("tilewright::GemmLargeConfig", c), device_type(dtype),
-                     gemm_large_memory(s, c, bytes_of(dtype)).total_bytes);
 }
 
 }  // namespace tilewright

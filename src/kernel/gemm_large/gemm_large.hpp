@@ -1,23 +1,20 @@
-// Large GEMM on the GPU from the host's side: the shape a problem compiles to, the space of configs, the
-// predicted cost of a config, the configs worth trying first, and the geometry and workspace of a launch.
-// gemm_large/loader.hpp compiles, loads and launches.
+// The host's side of large GEMM on the GPU: shape, space, cost, choice and launches.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/bounded_map.hpp"
 #include "core/problem.hpp"
 #include "device/gpu/gpu.hpp"
-#include "device/gpu/tensor_map.hpp"
 #include "kernel/gemm_large/model.hpp"
 #include "kernel/gemm_large/work_config.hpp"
 #include "kernel/space.hpp"
 
 namespace tilewright {
 
-// The alignment in bytes of the addresses of the operands' first elements. Leading dimensions are in the
-// problem.
+// The alignment in bytes of the operands' first elements.
 struct GemmLargeAlignment {
   int a = 16, b = 16, c = 16;
 };
@@ -25,8 +22,7 @@ struct GemmLargeAlignment {
 // Returns the alignment of every matrix of a batch whose first matrices lie at multiples of `address_bytes`.
 GemmLargeAlignment gemm_large_alignment(const GemmProblem& problem, int address_bytes);
 
-// Returns the parts of a problem that its code depends on, for one matrix each. Throws Error(unsupported) for
-// a mode that the stencil does not implement.
+// Returns what enters the code of a problem. Throws Error(unsupported) for a mode that the stencil lacks.
 GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {},
                                 MathMode mode = MathMode::full);
 
@@ -40,23 +36,20 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
 
 // The largest number of k tiles after which sums are set aside; the others are its halves.
 inline constexpr int gemm_large_most_sum_turns = 128;
-// Returns the terms of one long sum whose rounding error is as large as that of an element of `config`'s C,
-// which adds up k in parts (docs/gemm_large.md, "Rounding").
+// Returns the terms of one long sum with the rounding error of an element of C, whose k is added in parts
+// (docs/gemm_large.md, "Rounding").
 double gemm_large_terms(const GemmProblem& problem, const GemmLargeConfig& config);
-// Returns the k tiles after which `config` must set its sums aside at the latest so that its rounding errors
-// are no larger than cuBLAS's; 0 if that is not needed. If no number of tiles is enough, returns the one with
-// the smallest errors.
+// Returns the k tiles after which `config` must set sums aside so that its rounding errors are no larger than
+// cuBLAS's; 0 if not needed. If none is enough, returns the number with the smallest errors.
 int gemm_large_sum_turns(const GemmProblem& problem, const GemmLargeConfig& config,
                          const GemmLargeDevice& device);
-// Returns the legal configs whose errors are no larger than cuBLAS's: heuristics, searches and wisdom choose
-// among these. A config that the user names, and the fallback that runs anywhere (the last of
-// gemm_large_defaults), may be outside.
+// Returns the legal configs whose errors are no larger than cuBLAS's, for heuristics, searches and wisdom. A
+// config that the user names, and the last of gemm_large_defaults, may be outside.
 Space<GemmLargeConfig> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                                  const GemmLargeDevice& device);
 
-// Describes A or B at `address` to the copy engine, for the shape that the kernel sees: the boxes are those
-// of a tile (of a tile of A that a cluster shares, the part that a block fetches). If columns are loaded by
-// several maps, it describes those of map `turn`. A complex number of c128 is two of the map's elements.
+// Describes A or B at `address` to the copy engine, as the kernel sees it: the boxes are tiles (of a tile of
+// A that a cluster shares, a block's part). Describes map `turn` of several. A c128 number is two elements.
 enum class GemmLargeSide : unsigned char { a, b };
 GpuTensor gemm_large_tensor(const GemmProblem& problem, const GemmLargeShape& shape,
                             const GemmLargeConfig& config, GemmLargeSide side, const void* address, int turn);
@@ -65,11 +58,10 @@ GpuTensor gemm_large_tensor(const GemmProblem& problem, const GemmLargeShape& sh
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 
 inline constexpr int gemm_large_most_registers = 255;  // of a thread, on every device
-// Returns the least registers of a thread: sums, one step's operands (two with prefetch), addresses. Configs
-// that need more than exist are refused.
-int gemm_large_needed_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+// Returns the least registers of a thread: sums, one step's operands (two with prefetch), addresses.
+int gemm_large_needed_registers(const GemmLargeConfig& config, DType dtype);
 // Returns the registers that the compiler is expected to use, at least the needed ones.
-int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+int gemm_large_registers(const GemmLargeConfig& config, DType dtype);
 // Returns the registers in which a thread holds loaded elements before it writes them to shared memory.
 int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 // Returns the blocks that a multiprocessor holds, by that estimate plus `more_registers`.
@@ -86,12 +78,12 @@ struct GemmLargeCost {
   double fixed = 0;     // filling and draining the ring, writing C, adding shared tiles
   double cycles() const;
 };
+TILEWRIGHT_FIELDS(GemmLargeCost, multiply, issue, shared, l2, memory, fixed);
 // Returns the cost of a config of gemm_large_space.
 GemmLargeCost gemm_large_cost(const GemmProblem& problem, const GemmLargeShape& shape,
                               const GemmLargeConfig& config, const GpuLimits& limits);
 
-// Bytes that a problem moves at each level of the memory, counted from the config; the effect of caches is
-// known from hardware counters only.
+// Bytes that a problem moves at each level of memory, counted from the config without caches.
 struct GemmLargeTraffic {
   double memory_bytes =
       0;                // device memory: A and B once for each wave of tiles (its panels stay in L2), and C
@@ -105,8 +97,7 @@ GemmLargeTraffic gemm_large_traffic(const GemmProblem& problem, const GemmLargeS
 // Returns the real multiply-adds of one product instruction of a warp.
 double gemm_large_products_at_once(const GemmLargeConfig& config);
 
-// Returns the wavefronts of shared memory for reading one step's operands by one warp; without conflicts this
-// is the bytes over 128.
+// Returns the wavefronts of shared memory for one step's reads of a warp; without conflicts bytes / 128.
 double gemm_large_wavefronts(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 
 // Returns up to `count` legal configs worth measuring, the most promising first by predicted cost.
@@ -117,10 +108,16 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& problem, co
 GemmLargeConfig gemm_large_default(const GemmProblem& problem, const GemmLargeShape& shape,
                                    const GemmLargeDevice& device);
 
-// Returns that config first, then fallbacks for when the compiler spills registers; the last one is so small
-// that it never does.
+// Returns that config first, then fallbacks if the compiler spills registers; the last one never spills.
 std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& problem, const GemmLargeShape& shape,
                                                  const GemmLargeDevice& device);
+
+// Returns the observed cost of the config relative to gemm_large_cost; 1 if nothing is known.
+double gemm_large_correction(const GemmLargeConfig& config, const GemmLargeShape& shape,
+                             const GemmLargeCorrections& factors);
+// True if the compiler was seen to spill registers of such a config. The loader checks every report.
+bool gemm_large_known_to_spill(const GemmLargeConfig& config, const GemmLargeShape& shape, DType dtype,
+                               const GpuLimits& limits);
 
 // The launch if `resident` blocks fit a multiprocessor, and its memory needs besides operands.
 struct GemmLargeLaunch {
@@ -128,20 +125,18 @@ struct GemmLargeLaunch {
   std::int64_t workspace_bytes = 0;
   std::int64_t counter_count = 0;  // of 4 bytes, zero before the launch
 };
-// Returns the bytes of shared memory, at least `shared_bytes`, with which no more than `blocks` blocks fit a
-// multiprocessor.
+// Returns the shared memory, from `shared_bytes` on, that lets at most `blocks` fit a multiprocessor.
 int gemm_large_apart_bytes(int blocks, int shared_bytes, const GpuLimits& limits);
 GemmLargeLaunch gemm_large_launch(const GemmProblem& problem, const GemmLargeShape& shape,
                                   const GemmLargeConfig& config, const GpuLimits& limits, int resident);
 
-// Returns the shape that the kernels of a config see: copies are aligned, and the fastest dimension is the
-// one that the config requests. Applying it twice changes nothing.
+// Returns the shape that the config's kernels see: copies are aligned, with the requested contiguous
+// dimension. Idempotent.
 GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config);
 // True if a launch may copy operands into the workspace first.
 bool gemm_large_copies(const GemmLargeConfig& config);
 
-// The roles of the kernels that a config launches: one kernel, except for boundary = residue_kernel, which
-// has two, and three if C is not read.
+// The roles of a config's kernels: one, with boundary = residue_kernel two, three if C is not read.
 enum class GemmLargeRole : unsigned char {
   whole,   // the config's own kernel, for everything or for whole tiles
   rest,    // a kernel with checks, for the parts beyond whole tiles
@@ -156,8 +151,7 @@ std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
 // Returns the index of the kernel with that role.
 std::size_t gemm_large_instance_of(GemmLargeRole role, const GemmLargeShape& shape);
 
-// A launch of one kernel: elements from `row`, `column` of C on, and k from `depth` on. The parts are
-// launched in this order.
+// A launch of one kernel, from `row`, `column` of C and `depth` of k on. Parts are launched in order.
 struct GemmLargePart {
   GemmLargeRole role = GemmLargeRole::whole;
   std::int64_t row = 0, column = 0, depth = 0;
@@ -167,8 +161,8 @@ std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& problem, const Ge
 // Returns the part as a problem with the leading dimensions of the whole one.
 GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargePart& part);
 
-// The copies of A and B that boundary = zero_padding makes: of whole tiles, or with tensor copies of operands
-// not aligned for these; and the copies that `contiguous` requests.
+// The copies of A and B: with boundary = zero_padding of whole tiles or, for tensor copies, of unaligned
+// operands; and those that `contiguous` requests.
 struct GemmLargePadding {
   std::int64_t inner_a = 0, outer_a = 0;  // elements along the contiguous dimension, the leading dimension
   std::int64_t inner_b = 0, outer_b = 0;
@@ -178,8 +172,7 @@ struct GemmLargePadding {
 
   std::int64_t bytes() const { return a_bytes + b_bytes; }
 };
-// Returns nothing to copy (0 bytes) for other configs and if k = 0. The shape is that of the caller's
-// operands, not the kernel's.
+// Nothing to copy (0 bytes) for other configs and if k = 0. The shape is the caller's.
 GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeShape& shape,
                                     const GemmLargeConfig& config);
 // Returns the blocks that make a copy of `bytes` bytes, transposed or not.
@@ -188,9 +181,18 @@ int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& 
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& config,
                               const GemmLargePadding& padding);
 
-// Returns an instance of the stencil; the other returns the condition that makes the device check the host's
-// derivations.
+// Returns an instance of the stencil.
 std::string gemm_large_expression(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
-std::string gemm_large_assertion(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+
+// Default configs, thread-safe, shared by problems of similar size, since each config is a kernel to compile.
+class GemmLargeNear {
+ public:
+  // The default of the first problem in the same quarter octave of each size if legal here, else its own.
+  GemmLargeConfig find(const GemmProblem& problem, const GemmLargeShape& shape,
+                       const GemmLargeDevice& device);
+
+ private:
+  BoundedMap<std::string, GemmLargeConfig> known_{4096};
+};
 
 }  // namespace tilewright

@@ -1,5 +1,4 @@
-// Loads and launches kernels of large GEMM, copies operands for them, and describes A and B to the copy
-// engine.
+// Loads and launches kernels of large GEMM, and copies their operands.
 #include "kernel/gemm_large/loader.hpp"
 
 #include <algorithm>
@@ -14,8 +13,7 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
       shape_(shape),
       config_(config),
       dtype_(dtype),
-      shared_bytes_(gemm_large_memory(gemm_large_kernel_shape(shape, config), config,
-                                      static_cast<int>(size_bytes(dtype)))
+      shared_bytes_(gemm_large_memory(gemm_large_kernel_shape(shape, config), config, int(size_bytes(dtype)))
                         .total_bytes),
       module_(gpu, binary.code) {
   const std::vector<GemmLargeInstance> instances = gemm_large_instances(shape, config);
@@ -60,33 +58,29 @@ void GemmLargeKernel::encode_maps(const GemmProblem& p, const void* address, Gem
     encode_tensor_map(*gpu_, gemm_large_tensor(p, shape, config_, side, address, 1), &odd);
 }
 
-template <class T>
 void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding, GemmLargeOperands& o,
                           CUstream_st* stream) const {
-  auto* const room = static_cast<char*>(o.workspace);
-  auto *const to_a = reinterpret_cast<T*>(room), *const to_b = reinterpret_cast<T*>(room + padding.a_bytes);
-  GemmLargePadArgs<T> args{};
+  char *const to_a = static_cast<char*>(o.workspace), *const to_b = to_a + padding.a_bytes;
+  GemmLargePadArgs<void> args{};  // pointers have one layout, whatever their type
   if (padding.a_bytes > 0) {
     args.a = {
-        static_cast<const T*>(o.a), to_a, p.lda, p.a_rows(), p.a_cols(), padding.inner_a, padding.outer_a,
-        padding.transposes_a};
+        o.a, to_a, p.lda, p.a_rows(), p.a_cols(), padding.inner_a, padding.outer_a, padding.transposes_a};
     o.a = to_a;
   }
   if (padding.b_bytes > 0) {
     args.b = {
-        static_cast<const T*>(o.b), to_b, p.ldb, p.b_rows(), p.b_cols(), padding.inner_b, padding.outer_b,
-        padding.transposes_b};
+        o.b, to_b, p.ldb, p.b_rows(), p.b_cols(), padding.inner_b, padding.outer_b, padding.transposes_b};
     o.b = to_b;
   }
   const GpuLimits& limits = gpu_->limits();
   args.blocks_a = gemm_large_pad_blocks(padding.a_bytes, padding.transposes_a, limits);
   GpuLaunch launch;
   launch.threads = gemm_large_pad_threads;
-  launch.blocks = static_cast<unsigned>(args.blocks_a +
-                                        gemm_large_pad_blocks(padding.b_bytes, padding.transposes_b, limits));
+  launch.blocks =
+      unsigned(args.blocks_a + gemm_large_pad_blocks(padding.b_bytes, padding.transposes_b, limits));
   launch.dependent = config_.dependent_launch;
   pad_->launch(launch, &args, stream);
-  o.workspace = room + padding.bytes();
+  o.workspace = to_a + padding.bytes();
 }
 
 template <class T>
@@ -129,7 +123,7 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
     GemmLargeOperands o = operands;
     if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
     if (const GemmLargePadding padding = gemm_large_padding(p, shape_, config_); padding.bytes() > 0) {
-      pad<T>(p, padding, o, stream);
+      pad(p, padding, o, stream);
       p = gemm_large_padded(p, config_, padding);
     }
     // There is nearly always one part, so the call avoids the cost of a list.
@@ -147,17 +141,18 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
   if (gemm_large_copies(config))
     expressions.push_back(
         fmt::format("tilewright::gpu_pad_operands<{}, {}>", device_type(dtype), config.dependent_launch));
+  // The device checks that it derives the same memory.
+  const GemmLargeShape seen = gemm_large_kernel_shape(shape, config);
+  const std::string assertion = fmt::format(
+      "tilewright::gemm_large_memory({}, {}, sizeof({})).total_bytes == {}",
+      designated("tilewright::GemmLargeShape", seen), designated("tilewright::GemmLargeConfig", config),
+      device_type(dtype), gemm_large_memory(seen, config, int(size_bytes(dtype))).total_bytes);
   return {"kernel/gemm_large/stencil.cuh",
           std::move(expressions),
-          gemm_large_assertion(gemm_large_kernel_shape(shape, config), config, dtype),
+          assertion,
           compute_capability,
           config.cluster > 1,
           config.ptxas_level};
-}
-
-JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
-                             const GemmLargeConfig& config, DType dtype, int compute_capability) {
-  return compiler.compile(gemm_large_request(shape, config, dtype, compute_capability));
 }
 
 std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
@@ -188,10 +183,10 @@ void GemmLargeScratch::provide(const GemmLargeKernel& kernel, const GemmProblem&
 // Counters are zero before every launch: the last block of each tile resets its own.
 void GemmLargeScratch::grow(std::optional<GpuBuffer>& held, std::int64_t bytes) const {
   constexpr std::int64_t least_bytes = 1 << 20;
-  if (held && held->bytes() >= static_cast<std::size_t>(bytes)) return;
+  if (held && held->bytes() >= std::size_t(bytes)) return;
   gpu_.synchronize();
   held.reset();
-  held.emplace(gpu_, static_cast<std::size_t>(std::max(bytes, least_bytes)));
+  held.emplace(gpu_, std::size_t(std::max(bytes, least_bytes)));
   held->fill(0, nullptr);
   gpu_.synchronize();
 }

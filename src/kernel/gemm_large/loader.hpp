@@ -1,6 +1,5 @@
-// The loaded kernels of a config of large GEMM on the GPU, nearly always one: compiled for a shape, ready to
-// be launched on any stream for any sizes. It validates nothing and chooses nothing; the caller provides
-// workspace and counters.
+// The loaded kernels of a config of large GEMM, nearly always one, for any sizes and streams. It checks
+// nothing; the caller provides workspace and counters.
 #pragma once
 
 #include <optional>
@@ -26,8 +25,7 @@ class GemmLargeKernel {
   GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
                   const GemmLargeConfig& config, DType dtype);
 
-  // Returns the requirements of a call for `problem`, which must have the kernel's shape: the launch of whole
-  // tiles, and enough memory for all launches.
+  // The launch of whole tiles for `problem`, of the kernel's shape, and enough memory for all launches.
   GemmLargeLaunch needs(const GemmProblem& problem) const;
   // Computes C = alpha op(A) op(B) + beta C. With alpha = 0 or k = 0 neither A nor B is read.
   void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
@@ -48,7 +46,6 @@ class GemmLargeKernel {
   void encode_maps(const GemmProblem& problem, const void* address, GemmLargeSide side, GemmLargeMap& map,
                    GemmLargeMap& odd) const;
   GemmLargeLaunch part_needs(const GemmProblem& part, const Instance& instance) const;
-  template <class T>
   void pad(const GemmProblem& problem, const GemmLargePadding& padding, GemmLargeOperands& operands,
            CUstream_st* stream) const;
   template <class T>
@@ -69,12 +66,7 @@ class GemmLargeKernel {
 StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
                                   int compute_capability);
 
-// Compiles them for the device's architecture, through the compiler's cache.
-JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
-                             const GemmLargeConfig& config, DType dtype, int compute_capability);
-
-// Returns why the compiler's report forbids running the kernel: spilled registers, a stack, or more registers
-// than leave room for the blocks that the config requests. "" if it may run.
+// Returns why the compiler's report forbids the kernel: spills, a stack, too many registers; "" if allowed.
 std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
                                const GpuLimits& limits);
 
@@ -82,8 +74,7 @@ std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& c
 class GemmLargeScratch {
  public:
   explicit GemmLargeScratch(const Gpu& gpu) : gpu_(gpu) {}
-  // Adds the memory that `kernel` needs for `problem` to the operands. Waits for the device if it has to
-  // grow.
+  // Adds the memory that `kernel` needs for `problem` to the operands; to grow, it waits for the device.
   void provide(const GemmLargeKernel& kernel, const GemmProblem& problem, GemmLargeOperands& operands);
 
  private:

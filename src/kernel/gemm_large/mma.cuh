@@ -1,6 +1,6 @@
-// A warp tile's product by FP64 tensor cores. Real matrices go in blocks of 16 rows (columns of B: two of 8).
-// A complex block has 8 rows: the real and imaginary parts of a row are the two halves of an mma's 16 rows,
-// and C += A re(B) + (i A) im(B) makes the four real products of complex multiplication.
+// A warp tile's product by FP64 tensor cores. Real matrices use blocks of 16 rows (columns of B: two of 8),
+// complex ones of 8: the real and imaginary parts of a row are the two halves of an mma's 16 rows, and C += A
+// re(B) + (i A) im(B) forms the four real products.
 #pragma once
 
 #include "kernel/gemm_large/device.cuh"
@@ -30,7 +30,7 @@ struct GemmLargeMma {
     double b[blocks_b][groups][2][2];
   };
 
-  // Where a lane stands: its place in an mma and its warp's place in the tile.
+  // A lane's place in an mma, and its warp's place in the tile.
   struct Place {
     int g, t, row, column, k;
     explicit __device__ __forceinline__ Place(int thread)
@@ -41,7 +41,7 @@ struct GemmLargeMma {
           k(gemm_large_warp_place(C, thread).k) {}
   };
 
-  int base_a[operand_a.variants()];  // byte offsets of the lane's reads, as far as they are no constants
+  int base_a[operand_a.variants()];  // byte offsets of the lane's reads, without constants
   int base_b[operand_b.variants()];
   double sum[blocks_a][columns][4];
 
@@ -97,7 +97,7 @@ struct GemmLargeMma {
     read<operand_b, S.conj_b>(fragment.b, b, base_b, step * groups);
   }
 
-  // Bits of every read, as read() has them: the compiler chooses which is the last.
+  // Combines bits of every read (see read()), so that the compiler chooses the last one.
   template <GemmLargeOperand Operand, int Blocks>
   static __device__ __forceinline__ unsigned witness_of(const double (&values)[Blocks][groups][2][2]) {
     constexpr GemmLargeRead way = Operand.read;
@@ -113,13 +113,13 @@ struct GemmLargeMma {
             bits |= low_bits(values[i][q][s][h]);
     return bits;
   }
-  // Bits that are known when the fragment has been read.
+  // Returns bits that are known when the fragment has been read.
   static __device__ __forceinline__ unsigned witness(const Fragment& fragment) {
     return witness_of<operand_a>(fragment.a) | witness_of<operand_b>(fragment.b);
   }
 
-  // sum += a b over the fragment's k, for a block of rows and eight columns; `part` chooses the half of B's
-  // block (real: which eight columns; complex: real or imaginary part).
+  // Adds a b over the fragment's k to sum, for a block of rows and eight columns; `part` selects the half of
+  // B's block (real: eight columns; complex: real or imaginary part).
   static __device__ __forceinline__ void multiply_block(double (&c)[4], const double (&a)[groups][2][2],
                                                         const double (&b)[groups][2][2], int part) {
     if constexpr (C.product == GemmLargeProduct::mma_16x8x16) {
@@ -177,10 +177,10 @@ struct GemmLargeMma {
     }
   }
 
-  // The thread's number is read anew, so that no register holds the place through the main loop.
+  // Reads the thread's number again, so that no register holds the place through the main loop.
   __device__ __forceinline__ static Place place_again() { return Place(read_thread_again()); }
 
-  // Packs First to Last - 1 of sums, with their numbers from First on and their places in the tile.
+  // Calls f for packs First to Last - 1 of sums, with their number from First on and place in the tile.
   template <int First, int Last, class F>
   __device__ __forceinline__ void for_each(const Place& place, F&& use_any) const {
     const int g = place.g;

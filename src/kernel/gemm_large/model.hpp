@@ -1,6 +1,5 @@
-// Measured properties of large GEMM on a device beyond the cost model: how cuBLAS adds up, which bounds the
-// permitted rounding errors, and the configs that cost more than predicted. These are plain parameters,
-// fitted elsewhere and stored as models in wisdom; the defaults, for an unknown device, change nothing.
+// Measured properties of large GEMM on a device: how cuBLAS adds up, which bounds rounding errors, and
+// configs that cost more than predicted. Fitted parameters come from wisdom; the defaults change nothing.
 #pragma once
 
 #include <array>
@@ -13,10 +12,9 @@
 
 namespace tilewright {
 
-// A rule that says for which products cuBLAS shares k among blocks or groups of warps; the first rule that
-// holds decides. A rule holds if all its conditions do: operations ("nt", c being t), whether one of m, n and
-// k is odd, bounds of k, of the root of C's elements (size) and of k over that root, and of the share that
-// the most suitable of its tiles fills of its waves.
+// A rule for products of which cuBLAS shares k among blocks or groups of warps; the first that holds decides.
+// Its conditions: operations ("nt", c being t), parity of m, n and k, bounds of k, of the root of C's
+// elements (size), of k over that root, and of the share that the best of its tiles fills of its waves.
 struct CublasSumRule {
   bool shares = false;
   double parts = 0;  // the number of parts; 0: by the table of fewest terms
@@ -29,50 +27,31 @@ struct CublasSumRule {
   double filled_from = 0, filled_below = 0;
 };
 
-template <>
-struct FieldList<CublasSumRule> {
-  using R = CublasSumRule;
-  static constexpr auto value = std::make_tuple(
-      field("shares", &R::shares), field("parts", &R::parts), field("ops", &R::ops),
-      field("parity", &R::parity), field("k_from", &R::k_from), field("size_from", &R::size_from),
-      field("size_above", &R::size_above), field("size_to", &R::size_to), field("size_below", &R::size_below),
-      field("relative_k_from", &R::relative_k_from), field("relative_k_to", &R::relative_k_to),
-      field("relative_k_below", &R::relative_k_below), field("tiles", &R::tiles),
-      field("filled_from", &R::filled_from), field("filled_below", &R::filled_below));
-};
+TILEWRIGHT_FIELDS(CublasSumRule, shares, parts, ops, parity, k_from, size_from, size_above, size_to,
+                  size_below, relative_k_from, relative_k_to, relative_k_below, tiles, filled_from,
+                  filled_below);
 
-// The fewest terms of one sum that were seen if k is shared: the largest of k over `parts`, `least`, and
-// `root` times the root of k. From k = 65536 on, parts grow with the power `growth` of k.
+// The fewest terms of a sum seen with shared k: the largest of k / `parts`, `least`, and `root` * sqrt(k).
+// From k = 65536 on, parts grow with k to the power `growth`.
 struct CublasFewestTerms {
   double parts = 1, least = 0, root = 0, growth = 0;
 };
 
-template <>
-struct FieldList<CublasFewestTerms> {
-  using F = CublasFewestTerms;
-  static constexpr auto value = std::make_tuple(field("parts", &F::parts), field("least", &F::least),
-                                                field("root", &F::root), field("growth", &F::growth));
-};
+TILEWRIGHT_FIELDS(CublasFewestTerms, parts, least, root, growth);
 
-// Fewest terms by the smaller side of C: to 64, to 128, to 512, where parts are those of a side of 256 and in
-// inverse proportion to it, and beyond. To 128, C is oblong if the other side is 16 times as long and 1000 at
-// least; huge ones have a size of 2048 or more.
+// Fewest terms by the smaller side of C: to 64, to 128, to 512 (parts for a side of 256, in inverse
+// proportion), and beyond. To 128, C is oblong if the other side is 16 times as long and at least 1000; huge
+// sizes are 2048 or more.
 struct CublasSums {
   std::vector<CublasSumRule> rules;  // none: nothing is known, and k is assumed not to be shared
   CublasFewestTerms to_64, to_128, oblong, to_512, large, huge;
 };
 
 // The fields of its table; the rules are a list of their own.
-template <>
-struct FieldList<CublasSums> {
-  using S = CublasSums;
-  static constexpr auto value =
-      std::make_tuple(field("to_64", &S::to_64), field("to_128", &S::to_128), field("oblong", &S::oblong),
-                      field("to_512", &S::to_512), field("large", &S::large), field("huge", &S::huge));
-};
+TILEWRIGHT_FIELDS(CublasSums, to_64, to_128, oblong, to_512, large, huge);
 
-// Factors of configs that were seen to cost more than predicted, named after the features concerned. The
-// operands' order is the kernel's: A's rows and B's run fastest, or both along k.
+// Factors of configs that cost more than predicted, named by their features. The order of operands is the
+// kernel's: A's rows and B's run fastest, or both along k.
 struct GemmLargeCorrections {
   double stream_k = 1, persistent = 1, walking = 1, cluster = 1, cluster_split_k = 1;
   double narrow_copies = 1, narrow_copies_ahead = 1;  // by threads, under 16 bytes; to tensor products
@@ -84,22 +63,11 @@ struct GemmLargeCorrections {
          other = 1;
 };
 
-template <>
-struct FieldList<GemmLargeCorrections> {
-  using F = GemmLargeCorrections;
-  static constexpr auto value = std::make_tuple(
-      field("stream_k", &F::stream_k), field("persistent", &F::persistent), field("walking", &F::walking),
-      field("cluster", &F::cluster), field("cluster_split_k", &F::cluster_split_k),
-      field("narrow_copies", &F::narrow_copies), field("narrow_copies_ahead", &F::narrow_copies_ahead),
-      field("wide_copies_mma", &F::wide_copies_mma), field("transposed_operand", &F::transposed_operand),
-      field("tail_k_not_ahead", &F::tail_k_not_ahead), field("product_16x8x4", &F::product_16x8x4),
-      field("shallow_turns_mma", &F::shallow_turns_mma), field("twelve_warps", &F::twelve_warps),
-      field("ordered_sums_in_shared", &F::ordered_sums_in_shared), field("swizzle", &F::swizzle),
-      field("swizzle_large", &F::swizzle_large), field("rows_large", &F::rows_large),
-      field("rows_large_ordered", &F::rows_large_ordered),
-      field("rows_large_ordered_deep", &F::rows_large_ordered_deep), field("k_large", &F::k_large),
-      field("rows", &F::rows), field("other", &F::other));
-};
+TILEWRIGHT_FIELDS(GemmLargeCorrections, stream_k, persistent, walking, cluster, cluster_split_k,
+                  narrow_copies, narrow_copies_ahead, wide_copies_mma, transposed_operand, tail_k_not_ahead,
+                  product_16x8x4, shallow_turns_mma, twelve_warps, ordered_sums_in_shared, swizzle,
+                  swizzle_large, rows_large, rows_large_ordered, rows_large_ordered_deep, k_large, rows,
+                  other);
 
 // A device with its models of each type; made from limits alone, it has the defaults.
 struct GemmLargeDevice : GpuLimits {
@@ -114,14 +82,11 @@ struct GemmLargeDevice : GpuLimits {
   const Known& of(DType dtype) const { return known[std::size_t(dtype)]; }
 };
 
-// Builds the device from the models' coefficients that `find` returns by name and type, null if there are
-// none. Throws Error naming the coefficient that is wrong.
+// Builds the device from coefficients found by model and type (null: none). Throws Error naming a wrong one.
 using FindCoefficients = std::function<nlohmann::json(const std::string& model, DType dtype)>;
 GemmLargeDevice gemm_large_device(const GpuLimits& limits, const FindCoefficients& find);
 
-// Returns the terms of one sum whose errors are as large as cuBLAS's, as far as errors tell
-// (docs/gemm_large.md, "Rounding"); 0 if it does not share k, so that its sums have k terms, or if nothing is
-// known.
+// Returns the terms of a sum that errs as cuBLAS does (docs/gemm_large.md); 0 if unknown or k is unshared.
 double cublas_terms(const GemmProblem& problem, const GemmLargeDevice& device);
 
 }  // namespace tilewright

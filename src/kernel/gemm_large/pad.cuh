@@ -1,13 +1,13 @@
-// Copies of A and B of large GEMM that end with whole tiles and begin at multiples of 16 bytes: what is
-// beyond the matrix becomes zero; transposed or not. Where it is not, a thread writes 16 bytes at a time and
-// reads their elements one by one, which may lie at any address; several pieces are on their way at once.
+// Copies A and B of large GEMM to whole tiles at multiples of 16 bytes, with zeros beyond the matrix,
+// transposed or not. Untransposed, a thread writes 16 bytes at a time and reads their elements one by one, at
+// any alignment, with several pieces in flight.
 #pragma once
 
 #include "kernel/gemm_large/device.cuh"
 
 namespace tilewright {
 
-// `block` of the `blocks` that copy this operand.
+// Copies by block `block` of `blocks`.
 template <class T>
 __device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x, int block, int blocks) {
   constexpr int vector = gemm_large_chunk / int(sizeof(T)), together = 4;
@@ -17,7 +17,7 @@ __device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x, int
   const auto per_column = static_cast<unsigned>(x.to_rows / vector);
   const long long pieces = x.to_columns * per_column;
   const auto read = [&](long long piece) {
-    // 64 bits are divided slowly, and few matrices need them.
+    // Divisions in 64 bits are slow, and few matrices need them.
     const long long column =
         pieces < 0xffffffffll ? static_cast<unsigned>(piece) / per_column : piece / per_column;
     const long long row = (piece - column * per_column) * vector;
@@ -39,8 +39,7 @@ __device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x, int
   }
 }
 
-// In squares through shared memory, so that reads and writes both run along the contiguous dimension. All
-// threads of a block come here.
+// Transposes squares through shared memory: reads and writes are contiguous. All threads of a block call it.
 template <class T>
 __device__ __forceinline__ void transpose_operand(const GemmLargePadOperand<T>& x, int block, int blocks) {
   constexpr int side = 32, lines = gemm_large_pad_threads / side;
@@ -50,7 +49,7 @@ __device__ __forceinline__ void transpose_operand(const GemmLargePadOperand<T>& 
 #pragma unroll 1
   for (long long s = block; s < along * across; s += blocks) {
     const long long row = s % along * side, column = s / along * side;  // of `from`
-    __syncthreads();                                                    // the square before has been written
+    __syncthreads();  // the previous square has been written
 #pragma unroll
     for (int i = line; i < side; i += lines) {
       const bool inside = row + lane < x.rows && column + i < x.columns;
@@ -72,8 +71,7 @@ __device__ __forceinline__ void copy_operand(const GemmLargePadOperand<T>& x, in
     pad_operand(x, block, blocks);
 }
 
-// The first blocks copy A and the others B, so that neither waits for the other's memory.
-// Not named after the family: profiles count one kernel of that name for a call.
+// First blocks copy A, others B. Profiles count one kernel with the family's name per call.
 template <class T, bool DependentLaunch>
 __global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> args) {
   if constexpr (DependentLaunch) {

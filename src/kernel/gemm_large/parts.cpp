@@ -1,5 +1,5 @@
-// Serves boundaries that need more than one launch: by a kernel of their own for the parts beyond whole tiles
-// (P2's residue), or by copies that are padded with zeros; and makes copies that transpose.
+// Boundaries that need several launches: a kernel for the parts beyond whole tiles (P2's residue), or padded
+// copies; and transposing copies.
 #include <algorithm>
 #include <tuple>
 
@@ -67,8 +67,7 @@ std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& p, const GemmLarg
   if (c.boundary != GemmLargeBoundary::residue_kernel) return {{.m = p.m, .n = p.n, .k = p.k}};
   const std::int64_t m = rounded_down(p.m, c.tile_m), n = rounded_down(p.n, c.tile_n),
                      k = rounded_down(p.k, c.tile_k);
-  // The remainder of k goes first, with the caller's beta: later parts add to C, and C is never read for beta
-  // = 0.
+  // The remainder of k goes first, with the caller's beta: later parts add to C, which beta = 0 never reads.
   std::vector<GemmLargePart> parts = {
       {rest, 0, 0, k, m, n, p.k - k},
       {p.k > k && k > 0 ? adding : whole, 0, 0, 0, m, n, k},
@@ -99,7 +98,7 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& 
   padding.transposes_b = k_fastest_b != (p.op_b == Op::none);
   const bool whole = pads_to_tiles(c);
   const std::int64_t size = size_bytes(p.dtype);
-  const int chunk = std::max(1, gemm_large_chunk / static_cast<int>(size));
+  const int chunk = std::max(1, gemm_large_chunk / int(size));
   const std::int64_t k = whole ? rounded_up(p.k, c.tile_k) : p.k;
   const auto copy = [&](std::int64_t rows, int tile, bool along_k, std::int64_t& inner, std::int64_t& outer,
                         std::int64_t& bytes) {
@@ -125,7 +124,7 @@ int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& 
   const std::int64_t pieces_of_thread = transposes ? 2 : 4;  // at a time
   const std::int64_t most = limits.multiprocessors * blocks_of_multiprocessor;
   const std::int64_t of_block = pieces_of_thread * gemm_large_pad_threads * gemm_large_chunk;
-  return static_cast<int>(std::min((bytes + of_block - 1) / of_block, most));
+  return int(std::min((bytes + of_block - 1) / of_block, most));
 }
 
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& c,

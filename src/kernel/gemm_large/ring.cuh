@@ -1,7 +1,6 @@
-// The ring of stages in shared memory, in two kinds with one face: filled by all threads and guarded by
-// __syncthreads, or filled by the copy engine and guarded by barriers in memory. The main loop asks for a
-// stage (acquire), passes to the next (advance), gives the one before back (release) and lets a later tile of
-// k come in (refill).
+// The ring of stages in shared memory, in two kinds with one interface: filled by all threads and guarded by
+// __syncthreads, or filled by the copy engine and guarded by barriers. The main loop requests a stage
+// (acquire), moves on (advance), returns the previous one (release) and starts later loads (refill).
 #pragma once
 
 #include "kernel/gemm_large/copy.cuh"
@@ -9,14 +8,14 @@
 
 namespace tilewright {
 
-// What both kinds need to know of a unit of work.
+// Inputs of both kinds for a unit of work.
 struct GemmLargeSpan {
   long long row_a, row_b;  // first row of op(A) and column of op(B)
   long long k_first, k_stop;
   int turns;  // tiles of k
 };
 
-// Filled by the threads.
+// The ring that the threads fill.
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeThreadRing {
   static constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
@@ -31,7 +30,7 @@ struct GemmLargeThreadRing {
   unsigned char* shared;
   CopyA a;
   CopyB b;
-  int fill_stage = 0;  // where the next tile goes
+  int fill_stage = 0;  // the stage of the next tile
   int read_stage = 0;
   int fills_left = 0;
 
@@ -64,7 +63,7 @@ struct GemmLargeThreadRing {
         b.template begin<Checked>(stage_b(fill_stage), access);
     }
   }
-  // First half of a fill: the accesses leave. Every call makes one group of asynchronous copies.
+  // Starts a fill: issues the accesses. Every call makes one group of asynchronous copies.
   __device__ __forceinline__ void begin_fill() {
     if (fills_left > 0) {
       if constexpr (C.boundary == GemmLargeBoundary::predicate)
@@ -78,7 +77,7 @@ struct GemmLargeThreadRing {
     }
     if constexpr (async) copy_async_commit();
   }
-  // Second half: what lies in registers reaches the stage.
+  // Ends a fill: moves registers to the stage.
   __device__ __forceinline__ void end_fill() {
     if (fills_left <= 0) return;
     a.end(stage_a(fill_stage));
@@ -88,7 +87,7 @@ struct GemmLargeThreadRing {
   }
 
   __device__ __forceinline__ void start(const GemmLargeSpan& span) {
-    __syncthreads();  // the stages of the unit before have been read
+    __syncthreads();  // the previous unit's stages have been read
     a.start(args.a, args.lda, span.row_a, args.m, span.k_first, span.k_stop);
     b.start(args.b, args.ldb, span.row_b, args.n, span.k_first, span.k_stop);
     fill_stage = read_stage = 0;
@@ -110,7 +109,7 @@ struct GemmLargeThreadRing {
     if constexpr (async) copy_async_wait<(C.stages > 1 ? C.stages - 2 : 0)>();
     __syncthreads();
   }
-  // Lets the tile that is `stages - 1` turns ahead come in: begin early in a turn, end after its product.
+  // Loads the tile `stages - 1` steps ahead: starts early in a step, ends after its product.
   __device__ __forceinline__ void refill_begin() {
     if constexpr (C.stages > 1 || early) begin_fill();
     if constexpr (C.stages > 1 && !early) end_fill();
@@ -130,7 +129,7 @@ struct GemmLargeThreadRing {
   __device__ __forceinline__ void finish() const {}
 };
 
-// Filled by the copy engine, which the warps feed in turn, or a warp of its own (specialised).
+// The ring that the copy engine fills, fed by the warps alternately or by one of its own (specialised).
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeTensorRing {
   static constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
@@ -141,11 +140,11 @@ struct GemmLargeTensorRing {
   unsigned char* shared;
   int fill_stage = 0;
   int read_stage = 0;
-  unsigned fill_parity = 1;  // of the empty barrier: the first round finds all stages empty
+  unsigned fill_parity = 1;  // of the empty barrier: at first all stages are empty
   unsigned read_parity = 0;
   int fills_left = 0;
   int warp;
-  int feeder = C.specialised ? gemm_large_warps(C) : 0;  // the warp whose turn it is
+  int feeder = C.specialised ? gemm_large_warps(C) : 0;  // the warp that feeds next
   int at_a[2];                                           // coordinates along rows and k
   int at_b[2];
 
@@ -160,7 +159,7 @@ struct GemmLargeTensorRing {
       barrier_init_fence();
     }
     if constexpr (C.cluster > 1)
-      sync_cluster();  // others copy to this block and arrive at its barriers
+      sync_cluster();  // other blocks copy to this one and arrive at its barriers
     else
       __syncthreads();
   }
@@ -183,8 +182,8 @@ struct GemmLargeTensorRing {
     return stage_a(stage) + memory.a_bytes;
   }
 
-  // A tile as boxes: panels of 128-byte rows where it is swizzled, else one. Of a tile that a cluster shares
-  // each block fetches its part for all.
+  // Loads a tile as boxes: panels of 128-byte rows if it is swizzled, else one. Each block of a cluster
+  // fetches its part of a shared tile for all.
   template <GemmLargeTile Tile, bool Shared>
   __device__ __forceinline__ void load(unsigned char* stage, const GemmLargeMap& map,
                                        const int (&at)[2]) const {
@@ -195,7 +194,7 @@ struct GemmLargeTensorRing {
     constexpr int panels = gemm_large_panels(Tile) / (Shared && !rows ? C.cluster : 1);
     const int rank = Shared ? gemm_large_rank<C>() : 0;
     const int first = rows ? 0 : rank * panels, row = rows ? rank * (Tile.outer() / C.cluster) : 0;
-    // Where a block walks on, registers are short and a loop is enough.
+    // Walking blocks are short of registers, and a loop is enough.
     [[maybe_unused]] constexpr int unroll = gemm_large_walks(C) ? 1 : panels;
 #pragma unroll unroll
     for (int p = first; p < first + panels; ++p) {
@@ -208,7 +207,7 @@ struct GemmLargeTensorRing {
         tensor_load(to, &map, inner, outer, full(fill_stage));
     }
   }
-  // Of an operand whose columns come by two maps the even ones, then the odd ones.
+  // Loads an operand whose columns have two maps: the even ones, then the odd ones.
   template <GemmLargeTile Tile>
   __device__ __forceinline__ void load_by_turns(unsigned char* stage, const GemmLargeMap& even,
                                                 const GemmLargeMap& odd, const int (&at)[2]) const {
@@ -270,12 +269,11 @@ struct GemmLargeTensorRing {
     }
     return done;
   }
-  // `witness` comes from the last read of the stage: without it the arrival may overtake reads that wait in
-  // line behind those of other warps, and the copy engine write what they have yet to read.
+  // `witness` comes from the last read of the stage: without it the arrival could overtake queued reads.
   __device__ __forceinline__ void release(int stage, unsigned witness) const {
     __syncwarp();
     const auto none = static_cast<unsigned>(args.k >> 63);
-    if constexpr (C.cluster > 1) {  // what the others fetch comes here too
+    if constexpr (C.cluster > 1) {  // what the others fetch is stored here too
       const int lane = int(threadIdx.x) % gemm_large_lanes;
       if (lane < C.cluster) barrier_arrive_at(empty(stage), unsigned(lane), witness, none);
     } else {
@@ -284,7 +282,7 @@ struct GemmLargeTensorRing {
   }
   __device__ __forceinline__ const unsigned char* read_a() const { return stage_a(read_stage); }
   __device__ __forceinline__ const unsigned char* read_b() const { return stage_b(read_stage); }
-  // A block's barriers are there until the last of its cluster has arrived at them.
+  // A block's barriers must exist until the last block of its cluster has arrived at them.
   __device__ __forceinline__ void finish() const {
     if constexpr (C.cluster > 1) sync_cluster();
   }

@@ -1,5 +1,4 @@
-// Rounding errors of large GEMM on the GPU compared with cuBLAS's: if that library shares k among blocks its
-// sums are short, and errors here must be no larger (docs/gemm_large.md, "Rounding").
+// Bounds rounding errors of large GEMM by cuBLAS's, whose sums are short if it shares k (docs/gemm_large.md).
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -26,7 +25,7 @@ C with_allowed_sums(const GemmProblem& p, C c, double allowed) {
 }
 
 // Returns the fewest terms for which every problem has a fast config: in tiles of k = 16, shared by two
-// groups of warps or split if the choice tries that (consider_schedules() in gemm_large/choice.cpp).
+// groups of warps or split (consider_schedules() in gemm_large/choice.cpp).
 double fewest_terms(const GemmProblem& p, const GpuLimits& limits, double allowed) {
   const auto tiles_of = [&](double side) {
     return std::ceil(double(p.m) / side) * std::ceil(double(p.n) / side);
@@ -47,9 +46,8 @@ double fewest_terms(const GemmProblem& p, const GpuLimits& limits, double allowe
 
 }  // namespace
 
-// The variance of the rounding error of a sum of L independent terms grows with L^2. If k terms are added in
-// sums of L each, the variance of the whole is k times L, plus k for each of these sums that is added in
-// turn.
+// The variance of the rounding error of a sum of L independent terms grows with L^2: k terms in sums of L
+// have k * L, plus k for each of these sums.
 double gemm_large_terms(const GemmProblem& p, const C& c) {
   // Strips beside whole tiles are not split; tail_k, too, leaves most tiles whole.
   const int parts = c.boundary == GemmLargeBoundary::residue_kernel ? 1 : c.split_k;

@@ -32,8 +32,8 @@ struct Rules {
     c.specialised = false;
     return c;
   }
-  int registers(const C& c) const { return gemm_large_registers(s, early(c), p.dtype); }
-  int needed_registers(const C& c) const { return gemm_large_needed_registers(s, early(c), p.dtype); }
+  int registers(const C& c) const { return gemm_large_registers(early(c), p.dtype); }
+  int needed_registers(const C& c) const { return gemm_large_needed_registers(early(c), p.dtype); }
   int resident(const C& c) const { return gemm_large_resident(s, early(c), p.dtype, limits); }
 };
 
@@ -101,8 +101,7 @@ void add_load(Space<C>& space, const Rules& r) {
     if (gemm_large_is_mma(c)) return {GemmLargeLayout::swizzle, GemmLargeLayout::padding};
     return {GemmLargeLayout::swizzle, GemmLargeLayout::plain};
   });
-  // Padding has room for the lead of columns that are loaded by several maps; tensor copies use it for
-  // nothing else.
+  // Padding holds the lead of columns that several maps load; tensor copies have no other use for it.
   space.require(
       "tensor copies swizzle tiles of operands that are aligned to 16 bytes, and pad those of others",
       [=](const C& c) {
@@ -241,8 +240,7 @@ void add_memory(Space<C>& space, const Rules& r) {
         const auto fits = [&](const GemmLargeTile& tile) { return tile.map_columns() % 8 == 0; };
         return !r.by_turns(c) || (c.cluster == 1 && fits(r.tile_a(c)) && fits(r.tile_b(c)));
       });
-  // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
-  // reads move the limit.
+  // Anzt 2015 asks for four per byte on a Kepler; tensor copies and 16-byte reads move the limit.
   space.require("at least one multiply-add per byte that is copied into shared memory", [=](const C& c) {
     const double products = double(c.tile_m) * c.tile_n * (is_complex(r.p.dtype) ? 4 : 1);
     return products >= double(c.tile_m + c.tile_n) * r.bytes;
@@ -346,12 +344,11 @@ void add_sums(Space<C>& space, const Rules& r) {
       "sums, those set aside, operands, loads on their way and the walk of stream_k fit the registers of a "
       "thread",
       [=](const C& c) {
-        return gemm_large_needed_registers(r.s, c, r.p.dtype) +
-                   gemm_large_held_registers(r.s, c, r.p.dtype) <=
+        return gemm_large_needed_registers(c, r.p.dtype) + gemm_large_held_registers(r.s, c, r.p.dtype) <=
                gemm_large_most_registers;
       });
   space.require("the registers of a block exist with sums that are set aside", [=](const C& c) {
-    const int registers = gemm_large_registers(r.s, c, r.p.dtype) * gemm_large_workers(c) * c.blocks_per_sm;
+    const int registers = gemm_large_registers(c, r.p.dtype) * gemm_large_workers(c) * c.blocks_per_sm;
     return c.sum_turns == 0 || registers <= r.limits.registers_per_multiprocessor;
   });
 }
@@ -372,8 +369,8 @@ void add_launch(Space<C>& space, const Rules& r) {
                 [=](const C& c) { return gemm_large_threads(c) <= r.limits.threads_per_block; });
   space.require("a fifth warp on a scheduler takes registers from the others", [=](const C& c) {
     const int per_scheduler = (gemm_large_threads(c) * c.blocks_per_sm + 127) / 128;
-    return !c.specialised || gemm_large_registers(r.s, c, r.p.dtype) <=
-                                 r.limits.registers_per_multiprocessor / 128 / per_scheduler;
+    return !c.specialised ||
+           gemm_large_registers(c, r.p.dtype) <= r.limits.registers_per_multiprocessor / 128 / per_scheduler;
   });
   space.axis(&C::carveout, {-1, 100, 50});
   space.axis(&C::dependent_launch, [=](const C&) {
@@ -405,7 +402,7 @@ void add_cluster(Space<C>& space, const Rules& r) {
 
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits) {
-  const Rules rules{problem, shape, limits, static_cast<int>(size_bytes(problem.dtype))};
+  const Rules rules{problem, shape, limits, int(size_bytes(problem.dtype))};
   Space<C> space;
   add_product(space, rules);
   add_copies(space, rules);

@@ -1,6 +1,5 @@
-// The stencil of large GEMM on the GPU: C = alpha op(A) op(B) + beta C. A block computes tiles of C (or k
-// ranges of them); tiles of op(A) and op(B) come through a ring of stages in shared memory; warps multiply
-// them in registers. Everything that is chosen is in the config; sizes are run-time values.
+// The stencil of large GEMM on the GPU: C = alpha op(A) op(B) + beta C. A block computes tiles of C, or k
+// ranges of them, from tiles of op(A) and op(B) in a ring of shared-memory stages. Sizes are run-time values.
 #pragma once
 
 #include "kernel/gemm_large/fma.cuh"
@@ -20,7 +19,7 @@ struct GemmLargeEither<false, A, B> {
   using Type = B;
 };
 
-// Unit `index` of this block, from values that the compiler cannot keep from one call to the next.
+// Returns unit `index` of this block, from values that the compiler cannot keep between calls.
 template <GemmLargeConfig C, class Args>
 __device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLargeGrid& grid,
                                           GemmLargeWork& work) {
@@ -35,7 +34,7 @@ __device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLarge
   }
 }
 
-// The rows, columns and k of a unit of work. Without A and B to read (k = 0) it has no turns.
+// Returns rows, columns and k of a unit of work, with no steps if k = 0.
 template <GemmLargeConfig C, class Args>
 __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const GemmLargeWork& work) {
   GemmLargeSpan span;
@@ -48,9 +47,8 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
   return span;
 }
 
-// Sums that are set aside every so many tiles of k, as those of a tile that many blocks share are: the
-// rounding of a sum grows with its terms. They take as many registers again as the sums, or a place in shared
-// memory for each thread and sum.
+// Sums set aside after every few tiles of k, in registers or in shared memory, since the rounding error of a
+// sum grows with its terms.
 template <class Product>
 class GemmLargeRegisters {
  public:
@@ -68,7 +66,7 @@ class GemmLargePlaces {
   using Real = typename Product::Real;
   static constexpr int stride = Threads;
   __device__ __forceinline__ explicit GemmLargePlaces(unsigned char* memory) : memory_(memory) {}
-  // Found anew each time, so that no register holds it meanwhile.
+  // Computed each time, so that no register holds it meanwhile.
   __device__ __forceinline__ Real* own() { return reinterpret_cast<Real*>(memory_) + read_thread_again(); }
 
  private:
@@ -90,7 +88,7 @@ class GemmLargeAside {
     for (int i = 0; i < Product::real_count; ++i) {
       own[i * Sums::stride] += product.real(i);
       product.real(i) = 0;
-      // Else all of them would be read first, into registers that large tiles do not leave.
+      // Otherwise all of them would be read first, into registers that large tiles do not have.
       if constexpr (C.sums_in_shared)
         if (i % 4 == 3) __syncwarp();
     }
@@ -116,7 +114,7 @@ class GemmLargeAside<Product, C, false> {
   __device__ __forceinline__ explicit GemmLargeAside(unsigned char*) {}
 };
 
-// Step after step of each stage: read the operands, multiply.
+// Multiplies step after step of each stage.
 template <class T, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns, unsigned char* sums) {
   [[maybe_unused]] GemmLargeAside<Product, C> aside(sums);
@@ -140,9 +138,9 @@ __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int
   if constexpr (C.sum_turns > 0) aside.give_back(product);
 }
 
-// Two steps of a stage from `Step` on, and those behind them: while one fragment is multiplied the operands
-// of the next step, across stages too, come into the other. By recursion, because the compiler would not
-// unroll a loop with the ring's waits in it, and of an array of fragments would make memory.
+// Multiplies two steps of a stage from `Step` on and then the rest: while one fragment is multiplied, the
+// next step's operands load into the other, across stages too. It recurs, since the compiler would not unroll
+// a loop that contains the ring's waits, and would keep an array of fragments in memory.
 template <int Step, int Steps, class Product, class Ring, class Fragment>
 __device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fragment& even, Fragment& odd,
                                                const unsigned char*& a, const unsigned char*& b, bool last) {
@@ -152,8 +150,8 @@ __device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fra
   if constexpr (Step + 2 < Steps) {
     product.load(even, a, b, Step + 2);
   } else {
-    // Given back behind the wait for the next stage: the compiler moves no instruction across it, and would
-    // else have the reads of `odd` awaited as soon as they are issued.
+    // Released after the wait for the next stage: the compiler moves no instruction across that, and would
+    // otherwise wait for the reads of `odd` at once.
     const int done = ring.advance();
     ring.refill_end();
     if (!last) ring.acquire();
@@ -168,7 +166,7 @@ __device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fra
   if constexpr (Step + 2 < Steps) multiply_pairs<Step + 2, Steps>(product, ring, even, odd, a, b, last);
 }
 
-// The same as multiply_turns(), reading ahead.
+// As multiply_turns(), with prefetch.
 template <class T, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns,
                                                      unsigned char* sums) {
@@ -180,7 +178,7 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
   product.load(even, a, b, 0);
-  // Steps that a loop takes in pairs; the rest of a stage, at least its last two, is unrolled.
+  // Steps that a loop takes in pairs; the rest of a stage, at least two steps, is unrolled.
   constexpr int looped = C.k_unroll == 0 ? 0 : steps - 2;
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
@@ -208,7 +206,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       typename GemmLargeEither<gemm_large_is_mma(C), GemmLargeMma<T, S, C>, GemmLargeFma<T, S, C>>::Type;
   constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
 
-  // Phase 1: the ring, and the end of what came before in the stream.
+  // Phase 1: the ring, and the end of preceding kernels of the stream.
   Ring ring(args, shared);
   if constexpr (C.dependent_launch) {
     ring.prefetch_maps();
@@ -218,7 +216,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
   GemmLargeGrid grid;
   GemmLargeWork work;
 
-  // Phase 2, a warp of its own: it feeds the copy engine for all units in one go.
+  // Phase 2 of the feeding warp: it feeds the copy engine for all units.
   if constexpr (C.specialised) {
     if (threadIdx.x >= gemm_large_workers(C)) {
       for (int index = 0; find_unit<C>(args, index, grid, work); ++index)
@@ -227,8 +225,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     }
   }
 
-  // Phase 2: unit after unit: product, sums of shared tiles, C. The first stages of a unit come in while the
-  // sums of the one before leave.
+  // Phase 2: per unit the product, sums of shared tiles, and C. First stages load during the previous stores.
   bool found = find_unit<C>(args, 0, grid, work);
   if constexpr (!C.specialised)
     if (found) ring.start(gemm_large_span<C>(args, work));
@@ -246,7 +243,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       multiply_turns<T, C>(product, ring, span.turns, shared + memory.sums_offset);
     if constexpr (C.warps_k > 1)
       if (!add_groups<C>(product, shared)) return;
-    // Where the block walks on, what is known of the unit is found again and not held through its product.
+    // Walking blocks compute the unit again, so that no register holds it through the product.
     if constexpr (gemm_large_walks(C)) {
       found = find_unit<C>(args, index + 1, grid, work);
       if constexpr (!C.specialised)

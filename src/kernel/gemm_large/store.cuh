@@ -1,5 +1,5 @@
-// What follows the main loop: sums of tiles that several blocks share come together, and C = alpha sum +
-// beta C is written, with checks only for tiles that stick out.
+// The steps after the main loop: combines the sums of tiles that several blocks share, and writes C = alpha
+// sum + beta C, with checks for tiles that stick out only.
 #pragma once
 
 #include "kernel/gemm_large/device.cuh"
@@ -17,11 +17,10 @@ __device__ __forceinline__ int gemm_large_tile_n(const GemmLargeWork& work) {
   return work.tile_n * C.cluster + gemm_large_rank<C>();
 }
 
-// Sums go from thread to thread as real numbers, one at a time: registers of a pair would have to be
-// neighbours through the main loop, too, where they then lie in the wrong banks (c64: 0.80 of the peak for
-// 0.92 by the machine code).
+// Sums move between threads as single real numbers: pairs would need neighbouring registers in the main loop
+// too, in unfavourable banks (c64: 0.80 of the peak instead of 0.92, by the machine code).
 
-// Sums `count` parts in their order, several on their way at once as far as registers allow.
+// Sums `count` parts in their order, with as many reads in flight as registers allow.
 template <class Product, class Slot>
 __device__ __forceinline__ void add_parts(Product& product, int count, int workers, Slot slot) {
   using Real = typename Product::Real;
@@ -37,8 +36,8 @@ __device__ __forceinline__ void add_parts(Product& product, int count, int worke
   }
 }
 
-// Adds the sums of the groups of warps that shared each stage's k, in the order of k, through the memory of
-// the stages, which all have read. True for the group that has them then.
+// Adds the sums of the groups of warps that shared each stage's k, in the order of k, through the stages'
+// memory, which must have been read. Returns true for the group that then has them.
 template <GemmLargeConfig C, class Product>
 __device__ __forceinline__ bool add_groups(Product& product, unsigned char* shared) {
   using Real = typename Product::Real;
@@ -61,8 +60,8 @@ __device__ __forceinline__ bool add_groups(Product& product, unsigned char* shar
   return true;
 }
 
-// True for the block that has the whole sum of the tile. Parts are summed in groups and groups in groups, by
-// whichever block of a group arrives last, in the order of k: the result does not depend on who was last.
+// Returns true for the block that has the tile's whole sum. The last block to arrive in each group sums its
+// parts, then groups likewise, in the order of k, so that the result does not depend on the order of arrival.
 template <GemmLargeConfig C, class Product, class Args>
 __device__ __forceinline__ bool combine(Product& product, const Args& args, const GemmLargeGrid& grid,
                                         const GemmLargeWork& work, unsigned* word) {
@@ -113,7 +112,7 @@ constexpr int gemm_large_store_part() {
   return wide < Count ? wide : Count;
 }
 
-// A pack of rows of one column of C. Checked: rows and columns beyond C are left out.
+// A pack of rows of one column of C. Checked: skips rows and columns beyond C.
 template <GemmLargeShape S, GemmLargeConfig C, bool Checked, class T, int Count>
 __device__ __forceinline__ void load_pack(const T* c, int rows_left, bool column_exists,
                                           Pack<T, Count>& old) {
@@ -147,7 +146,7 @@ __device__ __forceinline__ void store_whole(Complex<float>* c, const Pack<Comple
   store_chunk(&c->re, x.item[0].re, x.item[0].im, x.item[1].re, x.item[1].im);
 }
 
-// alpha sum + beta old for it, where old counts only if C is read.
+// Returns alpha sum + beta old, where old is used only if C is read.
 template <GemmLargeShape S, GemmLargeConfig C, bool Checked, class T, int Count>
 __device__ __forceinline__ void store_pack(T* c, int rows_left, bool column_exists, const Pack<T, Count>& sum,
                                            const Pack<T, Count>& old, T alpha, T beta) {
@@ -175,7 +174,7 @@ __device__ __forceinline__ void store_pack(T* c, int rows_left, bool column_exis
   }
 }
 
-// Where the elements of a tile of C lie, and how many of them are C's.
+// The place of a tile's elements in C, and how many belong to C.
 template <class T>
 struct GemmLargeTarget {
   T* c;
@@ -184,8 +183,8 @@ struct GemmLargeTarget {
   T alpha, beta;
 };
 
-// Packs of a thread's sums from `First` on. Where C is read, as many reads as 128 bytes hold are on their way
-// at once: the compiler moves none of them before a store to C, and each takes a latency.
+// Stores packs of a thread's sums from `First` on. If C is read, as many reads as 128 bytes hold are in
+// flight: the compiler moves none before a store to C, and each takes a latency.
 template <GemmLargeShape S, GemmLargeConfig C, bool Checked, int First, class Product, class T>
 __device__ __forceinline__ void store_packs(const Product& product, const typename Product::Place& place,
                                             const GemmLargeTarget<T>& to) {

@@ -1,13 +1,12 @@
-// Which block computes what of a large GEMM: tiles in raster order, k ranges of tiles that several blocks
-// share (split_k, tail_k and stream-k), and the places of their partial sums. Pure functions of integers for
-// host and device, so that coverage is tested without a GPU.
+// The schedule of a large GEMM: tiles in raster order, k ranges of tiles that several blocks share (split_k,
+// tail_k and stream-k), and the places of their partial sums. Pure integer functions for host and device.
 #pragma once
 
 #include "kernel/gemm_large/config.hpp"
 
 namespace tilewright {
 
-// The schedule of clusters is one of blocks whose tiles are as wide as a cluster's.
+// Clusters are scheduled as blocks whose tiles are as wide as a cluster's.
 constexpr GemmLargeConfig gemm_large_of_clusters(GemmLargeConfig c) {
   c.tile_n *= c.cluster;
   c.raster /= c.cluster;
@@ -23,15 +22,15 @@ struct GemmLargeWork {
   int k_end = 0;
   int part = 0;  // of `parts` that make up the tile, in the order of k
   int parts = 1;
-  int tile = 0;         // in raster order; its counter
+  int tile = 0;         // in raster order; also its counter
   int first_block = 0;  // stream-k: the block of part 0
 };
 
-// Sizes of a launch, as far as the schedule needs them.
+// Sizes of a launch for the schedule.
 struct GemmLargeGrid {
   int tiles_m = 0;
   int tiles_n = 0;
-  int k_tiles = 0;  // at least 1, also where k = 0
+  int k_tiles = 0;  // at least 1, even if k = 0
   int blocks = 0;
 
   constexpr int tiles() const { return tiles_m * tiles_n; }
@@ -44,7 +43,7 @@ constexpr GemmLargeGrid gemm_large_grid(GemmLargeConfig c, long long m, long lon
 
 // Panels of `raster` columns of tiles, each walked row by row; with 1, columns from top to bottom.
 constexpr void gemm_large_place(GemmLargeConfig c, GemmLargeGrid grid, int tile, GemmLargeWork& work) {
-  // A panel of more tiles than an int counts is the only one; 32 bits are what a device divides quickly.
+  // If a panel has more tiles than an int counts, there is only one; the device divides 32 bits quickly.
   const long long in_panel = static_cast<long long>(grid.tiles_m) * c.raster;
   const int panel_tiles = in_panel < 0x7fffffff ? static_cast<int>(in_panel) : 0x7fffffff;
   const int first = tile / panel_tiles * c.raster, rest = tile % panel_tiles;
@@ -60,20 +59,19 @@ constexpr int gemm_large_streamed(GemmLargeConfig c, GemmLargeGrid grid) {
   const int rest = grid.tiles() % grid.blocks + (c.stream_k - 1) * grid.blocks;
   return rest < grid.tiles() ? rest : grid.tiles();
 }
-// Whether several blocks may work on one tile, and whether a block may have several units.
+// True if several blocks may share a tile; the other is true if a block may have several units.
 constexpr bool gemm_large_shares(GemmLargeConfig c) {
   return c.split_k > 1 || c.stream_k > 0 || c.tail_k > 1;
 }
 constexpr bool gemm_large_walks(GemmLargeConfig c) { return c.persistent || c.stream_k > 0; }
-// With tail_k: the tiles at the end of the raster order that blocks share, as the blocks of a launch say, and
-// the blocks of a launch where `slots` of them are on the device at once.
+// With tail_k: the last tiles, which blocks share, and the blocks of a launch if `slots` run at once.
 constexpr int gemm_large_tail(GemmLargeConfig c, GemmLargeGrid grid) {
   return c.tail_k == 1 ? 0 : (grid.blocks - grid.tiles()) / (c.tail_k - 1);
 }
 constexpr long long gemm_large_tail_blocks(GemmLargeConfig c, long long tiles, int slots) {
   return tiles + tiles % slots * (c.tail_k - 1);
 }
-// Units of work in all, where each is a whole tile or one of its split_k or tail_k parts.
+// Units of work in all: whole tiles, or their split_k or tail_k parts.
 constexpr long long gemm_large_units(GemmLargeConfig c, GemmLargeGrid grid) {
   if (c.tail_k > 1) return grid.blocks;
   return static_cast<long long>(grid.tiles() - gemm_large_streamed(c, grid)) * c.split_k;
@@ -97,8 +95,7 @@ constexpr GemmLargeStream gemm_large_stream(GemmLargeConfig c, GemmLargeGrid gri
   return {total, total < grid.blocks ? (total > 0 ? static_cast<int>(total) : 1) : grid.blocks};
 }
 
-// Parts of a tile come together in groups, and the sums of groups likewise, so that no block adds more than
-// this many: the parts lie in L2, a latency from each other.
+// The most parts, or sums of groups of parts, that one block adds: they lie in L2, a latency apart.
 constexpr int gemm_large_most_together = 16;
 constexpr int gemm_large_group_size(int count) { return count > gemm_large_most_together ? 8 : count; }
 // Counters of a tile of `parts` parts: one for each group of each level.
@@ -117,14 +114,14 @@ constexpr int gemm_large_most_parts(GemmLargeConfig c, GemmLargeGrid grid) {
   return grid.blocks < grid.k_tiles ? grid.blocks : grid.k_tiles;
 }
 
-// Slots of the workspace, each holding the partial sums of one tile.
+// Slots of the workspace, each for the partial sums of one tile.
 constexpr long long gemm_large_slots(GemmLargeConfig c, GemmLargeGrid grid) {
   if (c.stream_k > 0) return 2ll * gemm_large_stream(c, grid).blocks;
   if (c.tail_k > 1) return static_cast<long long>(gemm_large_tail(c, grid)) * c.tail_k;
   return c.split_k > 1 ? gemm_large_units(c, grid) : 0;
 }
-// The slot of part `part` of the tile that `work` belongs to. A block's stream range holds at most two parts
-// of tiles: one that began before it and one that it begins.
+// Returns the slot of part `part` of the tile of `work`. A block's stream range has at most two partial
+// tiles: one that began before it and one that it begins.
 constexpr long long gemm_large_slot(GemmLargeConfig c, GemmLargeGrid grid, GemmLargeWork work, int part) {
   if (c.tail_k > 1)
     return static_cast<long long>(work.tile - (grid.tiles() - gemm_large_tail(c, grid))) * c.tail_k + part;
@@ -136,16 +133,16 @@ constexpr long long gemm_large_slot(GemmLargeConfig c, GemmLargeGrid grid, GemmL
   return 2ll * block + (stream.begin(block) < begin ? 1 : 0);
 }
 
-// Clocks that a block waits before its first product. Blocks of one multiprocessor that begin together may
-// end together, and then all of them store while none multiplies. The first blocks of a launch are dealt out
-// one to each multiprocessor, then the second ones; those that follow begin where others end.
+// Clocks that a block waits before its first product, since blocks of one multiprocessor that start together
+// would all store at once. A launch's first blocks are dealt to all multiprocessors, then the second ones;
+// later blocks start as others end.
 constexpr int gemm_large_late_clocks(GemmLargeConfig c, int block, int multiprocessors) {
   const int place = block / multiprocessors;
   return place < c.blocks_per_sm ? place * c.stagger * 1024 : 0;
 }
 
-// Unit `index` of a block: whole tiles (or parts) first, then its share of the streamed ones. False beyond
-// the last. Nothing is kept from unit to unit, so that a kernel holds no more than `index` through a product.
+// Returns unit `index` of a block, whole tiles (or parts) before its share of the streamed ones; false beyond
+// the last. Nothing is kept between units, so that a kernel holds only `index` through a product.
 constexpr bool gemm_large_unit(GemmLargeConfig c, GemmLargeGrid grid, int block, int index,
                                GemmLargeWork& work) {
   const long long units = gemm_large_units(c, grid);

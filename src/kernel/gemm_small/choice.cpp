@@ -1,6 +1,5 @@
-// Chooses the configs of batched small GEMM on the GPU to try first: the ways to load and store that the
-// shape allows, crossed with thread tiles (by tensor cores too) and with blocks that did well on the first
-// device this was tuned on, in the order of the forecast.
+// Chooses the configs of batched small GEMM on the GPU to try first: loads and stores of the shape, crossed
+// with thread tiles and with blocks that did well on the first tuned device, by forecast.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,10 +23,9 @@ double useful_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return double(s.m * s.n) / (gemm_small_tiles_m(s, c) * c.thread_m * gemm_small_tiles_n(s, c) * c.thread_n);
 }
 
-// Returns the slowdown by instruction fetches. If sizes vary, each size of thread tile is a piece of code,
-// and the warps of a multiprocessor run different ones. Pieces that the instruction caches do not hold are
-// fetched again and again: on an H200, tiles of up to 4x8 took 1.4 (f64) to 2.2 times (f32) as long as those
-// of up to 4x4 for any m and n, and as long for squares, which have a fourth of the pieces.
+// Returns the slowdown by instruction fetches: if sizes vary, each thread tile is a piece of code, and warps
+// run different ones. On an H200, tiles of up to 4x8 took 1.4 (f64) to 2.2 times (f32) as long as up to 4x4
+// for any m and n, and as long for squares, with a fourth of the pieces.
 double code_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   if (!s.sizes_vary) return 1;
   constexpr double area_at_full_speed = 60;  // of all pieces together: that of 4x4 in steps of 8
@@ -41,15 +39,15 @@ double code_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return std::min(1.0, std::sqrt(area_at_full_speed / area));
 }
 
-// A way to fill a block: problems for about `stage_bytes` of the largest operand, threads for few rounds.
+// Fills a block: problems for about `stage_bytes` of the largest operand, threads for few rounds.
 struct Filling {
   int stages;
   int stage_bytes;
   int most_threads;
 };
 
-// Sets the number of problems by the filling, then the threads. Tiles of whole sectors keep two blocks from
-// writing into one sector. Returns false if no legal config results.
+// Sets the problems by the filling, then the threads. Whole sectors keep two blocks from writing into one.
+// Returns false if no legal config results.
 bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, const Filling& filling,
                 bool whole_sectors) {
   const int largest =
@@ -81,7 +79,7 @@ bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, 
   return best > 0;
 }
 
-// A way to load and store, and its rating before anything is known of the block.
+// A load and a store path, and their rating without knowledge of the block.
 struct Way {
   GemmSmallLoad load;
   GemmSmallStore store;
@@ -102,8 +100,7 @@ constexpr Filling fillings[] = {{2, 8192, 128},  {2, 8192, 256}, {2, 16384, 256}
                                 {3, 16384, 256}, {4, 4096, 64},  {2, 32768, 512}, {1, 8192, 128},
                                 {1, 4096, 32},   {2, 4096, 32},  {3, 4096, 64},   {1, 1, 256}};
 
-// Returns the unrolled steps of the k loop: all if that is little code, else equal parts of about eight,
-// which the device's compiler handles in a second.
+// Returns the unrolled steps of the k loop: all if that is little code, else equal parts of about eight.
 int unrolled(int k, int multiply_adds) {
   constexpr int little = 1024, part = 8;
   if (k * multiply_adds <= little || k == 0) return 0;
@@ -120,9 +117,9 @@ class SmallShortlist {
         problem_count_(problem_count),
         wanted_(wanted),
         space_(gemm_small_space(shape, dtype, limits)),
-        element_bytes_(static_cast<int>(size_bytes(dtype))) {}
+        element_bytes_(int(size_bytes(dtype))) {}
 
-  // Considers all blocks and all ways to load and store for one thread tile.
+  // Considers all blocks, loads and stores for one thread tile.
   void consider(GemmSmallConfig c) {
     for (const Way& way : ways) {
       if (wanted_ != nullptr && !wanted_(way.load)) continue;
@@ -156,13 +153,11 @@ class SmallShortlist {
     }
   }
 
-  // Returns a few configs of each thread tile and of each number of stages, so that a short list still holds
-  // different ones; for pointer batches a few of each way to load and store instead.
+  // A few configs of each thread tile and number of stages; for pointer batches of each load and store.
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
-    // The least certain choice of pointer batches is the way to load and store; that of varying sizes, which
-    // leave one way, is how the blocks follow one another.
+    // The least certain choice of pointer batches are load and store; of varying sizes, the order of blocks.
     const bool by_pointer = gemm_small_has(s_, GemmSmallStep::pointer);
     const bool of_one_size = by_pointer && !s_.sizes_vary;
     const std::size_t most_per_group = std::max<std::size_t>(2, count / 4);
@@ -198,8 +193,7 @@ class SmallShortlist {
     GemmSmallConfig config;
   };
 
-  // True for larger matrices by pointer, of which every thread would read rows and columns one element at a
-  // time.
+  // True for larger matrices by pointer, which every thread would read one element at a time.
   bool reads_too_often(const GemmSmallConfig& c) const {
     constexpr int most = 8;
     // Tensor cores read each element once per warp.
@@ -207,8 +201,7 @@ class SmallShortlist {
     return c.load == GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
            limits_.compute_capability >= 80 && !once;
   }
-  // True if the shape and the device support this way to load and store at all; tested with the smallest
-  // block.
+  // True if shape and device support this load and store, tested with the smallest block.
   bool allowed(GemmSmallConfig c) const {
     c.matrices_per_block = gemm_small_tile_counts(s_).front();
     c.threads = 32;
@@ -259,8 +252,8 @@ class SmallShortlist {
     return list * waves / std::ceil(waves);
   }
 
-  // If sizes vary, a block is a warp or two, and registers are limited so that the expected number of blocks
-  // fits. Problems take unequal times, which is balanced by blocks that start as others end.
+  // If sizes vary, a block is a warp or two, with registers limited for the expected blocks; blocks that
+  // start as others end balance unequal problems.
   void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
     const int words = element_bytes_ / 4, addresses = 24;
     const int needed = gemm_small_registers(c, dtype_) + addresses +

@@ -1,6 +1,5 @@
-// The config of batched small GEMM on the GPU and the shape it is compiled for. Read by the host compiler and
-// by NVRTC alike, so that both derive shared memory and thread counts from the same functions. It holds no
-// device code.
+// The config of batched small GEMM on the GPU and the shape it is compiled for, with the shared memory and
+// thread counts that follow. For the host compiler and NVRTC; holds no device code.
 #pragma once
 
 #ifndef __CUDACC_RTC__
@@ -9,36 +8,35 @@
 
 namespace tilewright {
 
-// How operands reach the multiplication. direct: each thread reads them from global memory, with no
-// stage between; async: asynchronous copies into shared memory by all threads, any layout; bulk: one bulk
-// copy per operand and tile, or per matrix of a pointer batch, where sizes vary into rings.
+// The load path of operands. direct: threads read global memory; async: all threads copy asynchronously into
+// shared memory, any layout; bulk: one bulk copy per operand and tile, or per matrix of a pointer batch (into
+// rings if sizes vary).
 enum class GemmSmallLoad : unsigned char { direct, async, bulk };
-// How C leaves. direct: from registers; shared: through shared memory, written by all threads in order; bulk:
-// through shared memory and bulk copies.
+// The store path of C. direct: from registers; shared: through shared memory, written by all threads in
+// order; bulk: through shared memory and bulk copies.
 enum class GemmSmallStore : unsigned char { direct, shared, bulk };
-// How one operand's matrices lie. packed: at one distance, with no gap but the rows below a matrix, all known
-// at compile time; broadcast: one matrix for all problems; strided: leading dimension and distance are known
-// at run time only; pointer: an array of addresses; interleaved: equal elements of more problems than a tile
-// holds are neighbours (Dongarra 2017; smaller blocks of them are packed).
+// The placement of one operand's matrices. packed: at one compile-time distance, with gaps only below a
+// matrix; broadcast: one matrix for all problems; strided: run-time leading dimension and distance; pointer:
+// an array of addresses; interleaved: equal elements of more problems than a tile holds are neighbours
+// (Dongarra 2017; smaller blocks are packed).
 enum class GemmSmallStep : unsigned char { packed, broadcast, strided, pointer, interleaved };
-// When the stages that a tile has used are loaded again, where C leaves by bulk copies. late: one tile later,
-// when its store has surely been read; at_once: right away, after waiting for the store; spare: A and B right
-// away and C into one stage more than the others have.
+// The time at which a tile's stages are loaded again if C is stored by bulk copies. late: one tile later,
+// when the store has surely been read; at_once: after waiting for the store; spare: A and B at once, C into
+// one additional stage.
 enum class GemmSmallRefill : unsigned char { late, at_once, spare };
 
-// What multiplies. fma: each thread for itself; mma_8x8x4, mma_16x8x4: a warp forms a tile of C together, by
-// tensor cores (FP64, real and complex; the second on sm_90, at twice the rate).
+// The multiplying unit. fma: each thread by itself; mma_8x8x4, mma_16x8x4: a warp forms a tile of C by tensor
+// cores (FP64, real and complex; the second on sm_90, at twice the rate).
 enum class GemmSmallMultiply : unsigned char { fma, mma_8x8x4, mma_16x8x4 };
 
-// Which products are summed into one C, held in registers meanwhile. listed: those in turn that name the same
-// C; fixed: so many in turn as the launch says.
+// Products summed into one C in registers. listed: consecutive ones of the same C; fixed: a launch's number.
 enum class GemmSmallSums : unsigned char { none, listed, fixed };
 
-// What is computed, as far as it enters the code.
+// The parts of the problem that enter the code.
 struct GemmSmallShape {
   int m = 1;
   int n = 1;
-  int k = 1;  // 0 where alpha is zero
+  int k = 1;  // 0 if alpha is zero
   bool trans_a = false;
   bool trans_b = false;
   bool conj_a = false;
@@ -47,48 +45,45 @@ struct GemmSmallShape {
   GemmSmallStep step_a = GemmSmallStep::packed;
   GemmSmallStep step_b = GemmSmallStep::packed;
   GemmSmallStep step_c = GemmSmallStep::packed;
-  int lda = 0;  // 0 = the rows where packed, known at run time only where strided or by pointer
+  int lda = 0;  // 0: the rows if packed; a run-time value if strided or by pointer
   int ldb = 0;
   int ldc = 0;
-  // Equal elements of so many problems are neighbours in packed operands. Of interleaved ones: tiles hold a
-  // divisor of this, so that none lies in two blocks; 0 = there is one block.
+  // Equal elements of this many problems are neighbours in packed operands. If interleaved, tiles hold a
+  // divisor of it, so that none lies in two blocks; 0: there is one block.
   int interleave = 1;
-  bool scalars_vary = false;  // alpha and beta of their own for each problem
-  bool sizes_vary = false;    // likewise sizes and leading dimensions, of pointers; m, n, k are the largest
-  int align_bytes = 16;       // the addresses of packed operands are multiples of this (element size to 128)
+  bool scalars_vary = false;  // each problem has its alpha and beta
+  bool sizes_vary = false;  // likewise sizes and leading dimensions (pointers only); m, n, k are the largest
+  int align_bytes = 16;     // addresses of packed operands are multiples of this (element size to 128)
   GemmSmallSums sums = GemmSmallSums::none;
 
   friend constexpr bool operator==(const GemmSmallShape&, const GemmSmallShape&) = default;
 };
 
-// How it is computed.
 struct GemmSmallConfig {
-  int matrices_per_block = 1;  // in one tile of the batch (Masliah's tba); of sums: products, or of
-                               // fixed ones C
+  int matrices_per_block = 1;  // in a tile of the batch (Masliah's tba); of sums: products, or fixed C
   int threads = 128;
   int thread_m = 1;  // rows and columns of C that one thread computes
   int thread_n = 1;
-  int k_unroll = 0;  // steps of the k loop unrolled; 0 = all
+  int k_unroll = 0;  // unrolled steps of the k loop; 0 = all
   GemmSmallLoad load = GemmSmallLoad::bulk;
   GemmSmallStore store = GemmSmallStore::bulk;
   int stages = 2;          // tiles in flight per block
-  bool persistent = true;  // as many blocks as fit the device, each walking over tiles; else a block per tile
+  bool persistent = true;  // as many blocks as fit the device walk over tiles; else a block per tile
   int blocks_per_sm = 0;   // registers are limited so that this many blocks fit; 0 = the compiler's choice
-  bool columns_together = false;  // a thread's columns are neighbours; else the threads take columns in turn
+  bool columns_together = false;  // a thread's columns are neighbours; else they alternate among threads
   GemmSmallRefill refill = GemmSmallRefill::late;
-  int shift_bytes = 16;   // tiles of packed operands lie in their stage as in memory, within so many bytes
-  bool c_direct = false;  // the old C is read by the threads that update it, not with A and B
+  int shift_bytes = 16;   // packed tiles keep their memory offset within this many bytes in their stage
+  bool c_direct = false;  // the old C is read by the threads that update it, not staged
   GemmSmallMultiply multiply = GemmSmallMultiply::fma;
-  // Where sizes vary: thread tiles shrink in steps of so many rows and columns of a problem, each a piece of
-  // code of its own.
+  // If sizes vary: thread tiles shrink in steps of this many rows and columns, each with its own code.
   int size_step = 8;
 
   friend constexpr bool operator==(const GemmSmallConfig&, const GemmSmallConfig&) = default;
 };
 
-// What a launch passes. The operands of pointer batches are addresses of arrays of addresses. Strides and
-// leading dimensions count elements; an interleaved operand's stride is the number of problems in its blocks.
-// What the shape does not ask for is not read.
+// Launch arguments; those that the shape does not need are not read. For pointer batches the operands are
+// arrays of addresses. Strides and leading dimensions count elements; an interleaved operand's stride is the
+// number of problems in its blocks.
 template <class T>
 struct alignas(16) GemmSmallArgs {
   const T* a;
@@ -100,7 +95,7 @@ struct alignas(16) GemmSmallArgs {
   T alpha, beta;
   const T* alphas;  // one per problem
   const T* betas;
-  // Of varying sizes: one per problem, or per group where the groups' first problems are given.
+  // Varying sizes: one per problem, or per group if the groups' first problems are given.
   const long long* sizes_m;
   const long long* sizes_n;
   const long long* sizes_k;
@@ -109,12 +104,12 @@ struct alignas(16) GemmSmallArgs {
   const long long* sizes_ldc;
   const long long* group_firsts;
   long long group_count;  // 0 = sizes per problem
-  int above;              // problems without a size above this are left to another launch
-  bool last;              // no other launch takes problems that are too large for this one
+  int above;              // problems without a size above this belong to another launch
+  bool last;              // no later launch takes problems that are too large for this one
   int* info;              // codes of bad problems of pointer batches; may be null
   long long info_step;    // 1 = a code per problem, 0 = one for all
-  // Of sums: what the entries of lists count elements from, null where they are addresses; entries from one
-  // product to the next; of fixed ones, how many products a C gets.
+  // Sums: bases from which list entries count elements (null: entries are addresses); entries between
+  // products; for fixed sums the products per C.
   const T* origin_a;
   const T* origin_b;
   T* origin_c;
@@ -125,7 +120,7 @@ struct alignas(16) GemmSmallArgs {
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 constexpr int gemm_small_rounded(int bytes, int piece) { return ceil_div(bytes, piece) * piece; }
 
-// One operand as its matrices lie in shared memory.
+// One operand's matrices in shared memory.
 struct GemmSmallOperand {
   GemmSmallStep step = GemmSmallStep::packed;
   int rows = 0;  // as stored
@@ -145,8 +140,8 @@ constexpr GemmSmallOperand gemm_small_operand(GemmSmallStep step, int rows, int 
   }
   if (step == GemmSmallStep::pointer) {
     o.contiguous = ld == rows;
-    // Each matrix begins at a piece of 16 bytes. Larger ones, which bulk copies are for, begin at a sector: a
-    // copy whose ends lie differently within a sector fetches sectors twice.
+    // Each matrix begins at a 16-byte piece. Larger ones, for bulk copies, begin at a sector: copies whose
+    // ends have different offsets fetch sectors twice.
     const int bytes = o.elements * element_bytes;
     o.elements = gemm_small_rounded(bytes, bytes > 256 ? 32 : 16) / element_bytes;
   }
@@ -169,16 +164,16 @@ constexpr bool gemm_small_has(GemmSmallShape s, GemmSmallStep step) {
 constexpr int gemm_small_lanes(GemmSmallShape s, GemmSmallConfig c) {
   return gemm_small_has(s, GemmSmallStep::interleaved) ? c.matrices_per_block : s.interleave;
 }
-// Where element `at` of problem q of a tile lies.
+// Returns the position of element `at` of problem q of a tile.
 constexpr int gemm_small_position(int q, int at, int lanes, int elements) {
   return (q / lanes * elements + at) * lanes + q % lanes;
 }
 
-// By tensor cores the 32 threads of a warp hold a tile of C as 8 x 4 thread tiles.
+// With tensor cores the 32 threads of a warp hold a tile of C as 8 x 4 thread tiles.
 constexpr int gemm_small_warp_m = 8, gemm_small_warp_n = 4;
 constexpr bool gemm_small_by_warp(GemmSmallConfig c) { return c.multiply != GemmSmallMultiply::fma; }
 
-// Thread tiles of one matrix, whole warps of them where those work together.
+// Thread tiles of one matrix, in whole warps with tensor cores.
 constexpr int gemm_small_tiles_m(GemmSmallShape s, GemmSmallConfig c) {
   const int together = gemm_small_by_warp(c) ? gemm_small_warp_m : 1;
   return ceil_div(s.m, c.thread_m * together) * together;
@@ -200,7 +195,7 @@ constexpr GemmSmallUnit gemm_small_unit(int unit, int lanes, int tiles) {
   return {unit / (lanes * tiles) * lanes + rest % lanes, rest / lanes};
 }
 
-// Where a thread tile stands among those of its matrix.
+// The position of a thread tile in its matrix.
 struct GemmSmallPlaceInC {
   int m = 0;
   int n = 0;
@@ -212,9 +207,8 @@ constexpr GemmSmallPlaceInC gemm_small_place_in_c(GemmSmallConfig c, int tile, i
           warp / warps_m * gemm_small_warp_n + lane % gemm_small_warp_n};
 }
 
-// Where sizes vary a warp takes a problem, its threads as 8 x 4 thread tiles whose rows and columns
-// alternate. Thread tiles are as high and wide as a problem needs, in steps of size_step rows and columns,
-// and up to what the config says; larger problems take several rounds.
+// If sizes vary a warp takes a problem, with 8 x 4 threads whose rows and columns alternate. Thread tiles are
+// as large as a problem needs, in steps of size_step up to the config's; larger ones take rounds.
 constexpr int gemm_small_own_m = 8, gemm_small_own_n = 4;
 constexpr GemmSmallConfig gemm_small_own(GemmSmallConfig c, int thread_m, int thread_n) {
   c.thread_m = thread_m;
@@ -222,17 +216,17 @@ constexpr GemmSmallConfig gemm_small_own(GemmSmallConfig c, int thread_m, int th
   return c;
 }
 
-// Elements that lie side by side in memory, belong to one thread and are moved by one instruction: rows of A
-// and C, columns of a transposed B, and k steps where an operand is stored with k running fastest.
+// Neighbouring elements that one instruction moves for one thread: rows of A and C, columns of a transposed
+// B, and k steps of an operand stored with k fastest.
 struct GemmSmallPacks {
   int row = 1;
   int column = 1;
   int k_a = 1;
   int k_b = 1;
-  int k_step = 1;  // values of k handled together
+  int k_step = 1;  // values of k processed together
 };
 
-// The largest power of two up to `most` that divides all three.
+// Returns the largest power of two up to `most` that divides all three.
 constexpr int gemm_small_pack(int a, int b, int c, int most) {
   int count = most;
   while (a % count != 0 || b % count != 0 || c % count != 0) count /= 2;
@@ -246,7 +240,7 @@ constexpr int gemm_small_pack_limit(int bytes, int element_bytes) {
 constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   GemmSmallPacks packs;
   if (gemm_small_lanes(s, c) > 1 || s.sizes_vary || s.k == 0 || gemm_small_by_warp(c)) return packs;
-  // What lies as it does in memory is read in packs only where the host vouches for the alignment there.
+  // Data that lie as in memory are read in packs only if the host guarantees their alignment.
   const bool direct = c.load == GemmSmallLoad::direct;
   const auto limit = [&](GemmSmallStep step) {
     const bool packed = step == GemmSmallStep::packed;
@@ -261,17 +255,17 @@ constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, i
   return packs;
 }
 
-// Packs go round the tiles, so that neighbouring threads touch neighbouring memory.
+// Packs alternate among tiles, so that neighbouring threads access neighbouring memory.
 constexpr int gemm_small_round(int i, int pack, int tiles, int tile) {
   return (i / pack * tiles + tile) * pack + i % pack;
 }
-// The row of element `i` of a thread tile that stands at `tile`.
+// Returns the row of element `i` of the thread tile at `tile`.
 constexpr int gemm_small_row(GemmSmallConfig c, int i, int pack, int tiles, int tile) {
   if (!gemm_small_by_warp(c)) return gemm_small_round(i, pack, tiles, tile);
   const int warp = tile / gemm_small_warp_m, lane = tile % gemm_small_warp_m;
   return (warp * c.thread_m + i) * gemm_small_warp_m + lane;
 }
-// The same for columns, which may also stay together. By tensor cores they come in pairs.
+// The same for columns, which may also be contiguous. With tensor cores they come in pairs.
 constexpr int gemm_small_column(GemmSmallConfig c, int j, int pack, int tiles, int tile) {
   if (gemm_small_by_warp(c)) {
     const int warp = tile / gemm_small_warp_n, lane = tile % gemm_small_warp_n;
@@ -280,43 +274,41 @@ constexpr int gemm_small_column(GemmSmallConfig c, int j, int pack, int tiles, i
   return c.columns_together ? tile * c.thread_n + j : gemm_small_round(j, pack, tiles, tile);
 }
 
-// Copies of packed operands move whole pieces of 16 bytes, and bulk copies are fastest where both ends lie
-// alike within a line of 128. Tiles that may begin elsewhere lie shifted in their stage.
+// Copies of packed operands move 16-byte pieces, and bulk copies are fastest if both ends have the same
+// offset in a 128-byte line. Tiles that may begin elsewhere are shifted in their stage.
 constexpr bool gemm_small_shifts(GemmSmallShape s, GemmSmallConfig c, GemmSmallOperand o, int element_bytes) {
   const bool alike = s.align_bytes >= c.shift_bytes &&
                      c.matrices_per_block * o.elements * element_bytes % c.shift_bytes == 0;
   return o.step == GemmSmallStep::packed && c.load != GemmSmallLoad::direct && !alike;
 }
 
-// Whether C comes into shared memory with A and B.
+// True if C is loaded into shared memory with A and B.
 constexpr bool gemm_small_loads_c(GemmSmallShape s, GemmSmallConfig c) {
   return s.reads_c && c.load != GemmSmallLoad::direct && !c.c_direct;
 }
-// Stages of C. A C that is only written needs at most three: one is computed, one leaves, and the threads
-// learn one tile later that a third has left.
+// Stages of C. A C that is only written needs at most three: one is computed, one is being stored, and
+// threads learn one tile later that a third is free.
 constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
   if (c.refill != GemmSmallRefill::spare) return c.stages;
   return gemm_small_loads_c(s, c) || c.stages < 2 ? c.stages + 1 : 3;
 }
-// What is kept of each problem where it does not follow from its number: addresses, and sizes where they
-// vary.
+// Bytes kept of a problem that do not follow from its number: addresses, and sizes if they vary.
 constexpr int gemm_small_entry_bytes(GemmSmallShape s, GemmSmallConfig c) {
   if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load == GemmSmallLoad::direct) return 0;
   return s.sizes_vary ? 72 : 24;
 }
 
-// Problems of their own sizes that come by bulk copies lie in rings, one for each warp, that hold as many as
-// fit: the bytes of `stages` problems of the largest size. A block is handed matrices_per_block problems,
-// which its warps share out; no warp waits for another.
+// Problems of their own sizes that bulk copies load lie in a ring per warp, of the bytes of `stages` largest
+// problems. A block gets matrices_per_block problems, shared out to warps, which do not wait.
 constexpr bool gemm_small_rings(GemmSmallShape s, GemmSmallConfig c) {
   return s.sizes_vary && c.load == GemmSmallLoad::bulk;
 }
 constexpr int gemm_small_ring_slots = 8;  // problems in a ring at most
-// An operand in a ring. It begins at a sector, as matrices in device memory often do.
+// An operand in a ring begins at a sector, as matrices in device memory often do.
 constexpr int gemm_small_ring_part(int rows, int columns, int element_bytes) {
   return gemm_small_rounded(rows * columns * element_bytes, 32);
 }
-// A problem in a ring, with what thread tiles that stick out of it read behind it.
+// A problem in a ring, with what its last thread tiles read beyond it.
 constexpr int gemm_small_ring_bytes(GemmSmallShape s, GemmSmallConfig c, int m, int n, int k,
                                     int element_bytes) {
   const int of_c = gemm_small_loads_c(s, c) ? gemm_small_ring_part(m, n, element_bytes) : 0;
@@ -324,18 +316,16 @@ constexpr int gemm_small_ring_bytes(GemmSmallShape s, GemmSmallConfig c, int m, 
          gemm_small_rounded((c.size_step - 1) * element_bytes, 32);
 }
 
-// Tiles of which entries are kept: those in the stages, and as many that will follow them; of rings the one
-// that the block was handed.
+// Tiles whose entries are kept: those in the stages and as many after them; with rings the block's own.
 constexpr int gemm_small_entry_slots(GemmSmallShape s, GemmSmallConfig c) {
   return gemm_small_rings(s, c) ? 1 : 2 * c.stages;
 }
 
-// Byte offsets in a block's shared memory: the ring of C tiles, the ring of A tiles, the ring of B tiles,
-// operands that are broadcast, barriers, entries. Thread tiles that stick out of a matrix read past it, hence
-// the slack before the barriers. Where sizes vary: rings of a_bytes for each warp, their barriers and where
-// the problems in them begin, entries.
+// Byte offsets in a block's shared memory: rings of C, A and B tiles, broadcast operands, barriers, entries.
+// Thread tiles that stick out read past a matrix, hence the slack before the barriers. If sizes vary: a ring
+// of a_bytes per warp, their barriers and problem starts, entries.
 struct GemmSmallMemory {
-  int c_bytes = 0;  // of one stage; 0 = this operand has no ring
+  int c_bytes = 0;  // of one stage; 0 = no ring
   int a_bytes = 0;
   int b_bytes = 0;
   int a_offset = 0;
@@ -345,7 +335,7 @@ struct GemmSmallMemory {
   int total_bytes = 0;
 };
 
-// Of one stage of an operand.
+// Returns the bytes of one stage of an operand.
 constexpr int gemm_small_stage_bytes(GemmSmallShape s, GemmSmallConfig c, GemmSmallOperand o,
                                      int element_bytes) {
   const int matrices = o.step == GemmSmallStep::broadcast ? 1 : c.matrices_per_block;
@@ -364,8 +354,7 @@ constexpr GemmSmallMemory gemm_small_ring_memory(GemmSmallShape s, GemmSmallConf
   return memory;
 }
 
-// What thread tiles that stick out of a matrix of one size read behind it. Varying sizes stick out by what
-// they lack to whole steps.
+// Returns the bytes that thread tiles read behind a matrix; varying sizes stick out by the rest of a step.
 constexpr int gemm_small_slack(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   const int rows =
       s.sizes_vary ? gemm_small_rounded(s.m, c.size_step) : gemm_small_tiles_m(s, c) * c.thread_m;
@@ -376,7 +365,7 @@ constexpr int gemm_small_slack(GemmSmallShape s, GemmSmallConfig c, int element_
          gemm_small_lanes(s, c) * element_bytes;
 }
 
-// Sums: `stages` products for each warp, of which A and B lie side by side.
+// Sums: `stages` products per warp, A beside B.
 constexpr GemmSmallMemory gemm_small_sums_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   GemmSmallMemory memory;
   if (c.load == GemmSmallLoad::direct || s.k == 0) return memory;

@@ -1,6 +1,5 @@
-// How the matrices of a tile come into shared memory: runs of packed operands and whole matrices in pieces of
-// 16 bytes, columns where a leading dimension keeps them apart, elements where nothing is aligned. Which
-// tile, which stage and when is the stencil's matter.
+// Copies of a tile's matrices into shared memory: whole runs and matrices in pieces of 16 bytes, columns if a
+// leading dimension separates them, elements if nothing is aligned.
 #pragma once
 
 #include "kernel/common/copy.cuh"
@@ -12,13 +11,13 @@ template <class T>
 __device__ __forceinline__ bool at_piece(const T* address) {
   return reinterpret_cast<unsigned long long>(address) % 16 == 0;
 }
-// Elements between the begin of a piece of 16 bytes and an address.
+// Returns the elements between the start of a 16-byte piece and an address.
 template <class T>
 __device__ __forceinline__ int elements_into_piece(const T* address) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(address) % 16) / static_cast<int>(sizeof(T));
 }
 
-// A run of `count` elements; both ends lie alike within a piece. By the threads `thread` of `threads`.
+// Copies `count` elements by thread `thread` of `threads`; both ends have the same offset within a piece.
 template <class T>
 __device__ __forceinline__ void run_async(T* to, const T* from, int count, int thread, int threads) {
   constexpr int piece = 16 / sizeof(T);
@@ -32,9 +31,8 @@ __device__ __forceinline__ void run_async(T* to, const T* from, int count, int t
   }
 }
 
-// Columns of up to Rows elements, of which `rows` exist, come to lie one after the other, `per_matrix` of
-// them in each of the slots of `slot` elements. `source` gives the address of a column; null where there is
-// none. In packs where the addresses allow.
+// Packs columns of `rows` <= Rows elements, `per_matrix` of them into each slot of `slot` elements. `source`
+// returns the address of a column or null. Moves packs if the addresses allow.
 template <int Rows, class T, class Source>
 __device__ __forceinline__ void columns_async(T* to, int rows, int columns, int per_matrix, int slot,
                                               Source source, int thread, int threads) {
@@ -55,7 +53,7 @@ __device__ __forceinline__ void columns_async(T* to, int rows, int columns, int 
   }
 }
 
-// A matrix without gaps of a size known at run time only: pieces where it begins at one, and elements.
+// Copies a matrix without gaps, of run-time size: pieces if it is aligned to them, and elements.
 template <class T>
 __device__ __forceinline__ void matrix_async(T* to, const T* from, int count, int thread, int threads) {
   constexpr int piece = 16 / sizeof(T);
@@ -64,8 +62,7 @@ __device__ __forceinline__ void matrix_async(T* to, const T* from, int count, in
   for (int e = whole + thread; e < count; e += threads) copy_async<int(sizeof(T))>(to + e, from + e);
 }
 
-// The same with gaps, which are left out. The place of an element follows from that of the last one without a
-// division, which would take longer than the copy.
+// Copies a matrix without its gaps. Each place follows from the last: a division would take longer.
 template <class T>
 __device__ __forceinline__ void elements_async(T* to, const T* from, int rows, int columns, long long ld,
                                                int thread, int threads) {
@@ -76,8 +73,8 @@ __device__ __forceinline__ void elements_async(T* to, const T* from, int rows, i
   }
 }
 
-// A whole matrix by one thread: pieces by a bulk copy, and what fills none by copies that arrive at the
-// barrier by themselves (copy_async_arrive). Returns the bytes that the copy engine will report.
+// Copies a whole matrix by one thread: pieces by a bulk copy, the rest by copies that arrive at the barrier
+// by themselves (copy_async_arrive). Returns the bytes that the copy engine will report.
 template <class T>
 __device__ __forceinline__ unsigned matrix_bulk(T* to, const T* from, int count,
                                                 unsigned long long* barrier) {
@@ -90,9 +87,9 @@ __device__ __forceinline__ unsigned matrix_bulk(T* to, const T* from, int count,
   return bytes;
 }
 
-// A run by one bulk copy of whole pieces. Elements at both ends that share a piece with others come along
-// with them where `open_begin` and `open_end` say that those belong to the operand, else one by one. Returns
-// the bytes that the copy engine will report.
+// Copies a run by one bulk copy of whole pieces. End elements that share a piece with others come with it if
+// `open_begin` and `open_end` say that those belong to the operand, else one by one. Returns the bytes that
+// the copy engine will report.
 template <class T>
 __device__ __forceinline__ unsigned run_bulk(T* to, const T* from, int count, bool open_begin, bool open_end,
                                              unsigned long long* barrier) {
@@ -108,7 +105,7 @@ __device__ __forceinline__ unsigned run_bulk(T* to, const T* from, int count, bo
   return bytes;
 }
 
-// The way back: whole pieces by one bulk copy, the ends element by element.
+// Stores a run: whole pieces by one bulk copy, the ends element by element.
 template <class T>
 __device__ __forceinline__ void run_bulk_store(T* to, const T* from, int count) {
   constexpr int piece = 16 / sizeof(T);

@@ -1,6 +1,5 @@
-// Predicts the cost of a config of batched small GEMM to a multiprocessor, from the addresses that the
-// threads of one warp really touch (bank conflicts), and from counted instructions. It does not model
-// latency: it ranks and explains configs; shipped configs are measured.
+// Predicts the cost of a config of batched small GEMM from the bank conflicts of one warp's addresses and
+// from counted instructions, without latency. It ranks and explains configs.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,15 +11,14 @@
 namespace tilewright {
 namespace {
 
-// Returns the wavefronts of one shared-memory instruction of a warp: different words of one bank are served
-// one after the other, equal words are read once.
+// Returns the wavefronts of a warp's shared-memory instruction: different words of a bank take one each.
 int wavefronts(const std::vector<int>& addresses, int bytes) {
   std::map<int, std::set<int>> words_of_bank;
   for (const int address : addresses)
     for (int word = address / 4; word < (address + bytes) / 4; ++word) words_of_bank[word % 32].insert(word);
   std::size_t most = 1;
   for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
-  return static_cast<int>(most);
+  return int(most);
 }
 
 // Counts the accesses of a warp's lanes: element (i, j) of an operand's matrix lies at j * ld + i.
@@ -106,8 +104,7 @@ void move_results(Warp& warp) {
       });
 }
 
-// Sizes that represent those of a variable batch: quarters of the largest. They are odd, since most sizes do
-// not put all columns into the same banks.
+// Sizes that represent a variable batch: quarters of the largest, odd, as most spread columns over banks.
 constexpr int quarters = 4;
 GemmSmallShape of_quarter(GemmSmallShape s, int quarter) {
   const auto part = [&](int size) { return (ceil_div(size * quarter, quarters) - 1) / 2 * 2 + 1; };
@@ -149,7 +146,7 @@ Multiplier multiplier_of(const GemmSmallConfig& c, DType dtype) {
 }
 
 GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
-  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int bytes = int(size_bytes(dtype));
   const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
   const int units = s.sums == GemmSmallSums::none ? gemm_small_units(s, c) : tiles;
   Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, units)};
@@ -172,16 +169,14 @@ GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, D
   return cost;
 }
 
-// Returns the cost of a problem of its own size: a warp takes thread tiles of its problem, the last ones
-// smaller as needed. Counted in the code: 3 instructions per value of k beside reads and multiply-adds, 5 for
-// each element of C that is read and stored, 60 for each thread tile, and 400 for a problem, whatever its
-// size.
+// Returns the cost of a problem of its own size, whose last thread tiles are smaller. Counted in the code: 3
+// instructions per k beside reads and multiply-adds, 5 per element of C, 60 per thread tile, 400 per problem.
 GemmSmallCost cost_of_own_size(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   const Multiplier by = multiplier_of(c, dtype);
   const int own_m = gemm_small_own_m, own_n = gemm_small_own_n, step = c.size_step;
   const double complex = is_complex(dtype) ? 4 : 1;
   GemmSmallCost cost;
-  cost.shared = bytes_of_sizes(s, static_cast<int>(size_bytes(dtype))) / 128;
+  cost.shared = bytes_of_sizes(s, int(size_bytes(dtype))) / 128;
   double instructions = 400;
   for (int row = 0; row < s.m; row += c.thread_m * own_m)
     for (int column = 0; column < s.n; column += c.thread_n * own_n) {
@@ -206,46 +201,8 @@ GemmSmallCost cost_of_quarters(const GemmSmallShape& s, const GemmSmallConfig& c
   return sum;
 }
 
-}  // namespace
-
-double GemmSmallCost::cycles() const {
-  const double most = std::max({shared, issue, multiply});
-  return most + 0.1 * (shared + issue + multiply - most);
-}
-
-GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
-  return s.sizes_vary ? cost_of_quarters(s, c, dtype) : cost_of_sizes(s, c, dtype);
-}
-
-int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
-  const int words = static_cast<int>(size_bytes(dtype)) / 4;
-  return (c.thread_m * c.thread_n + c.thread_m + c.thread_n) * words + 24;
-}
-
-int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
-                      const GpuLimits& limits) {
-  // Below compute capability 8.0 nothing is reserved, and kernels that read directly need nothing.
-  const int shared = std::max(1, gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes +
-                                     limits.shared_bytes_reserved);
-  return std::max(
-      1, std::min({limits.shared_bytes_per_multiprocessor / shared,
-                   limits.registers_per_multiprocessor / (gemm_small_registers(c, dtype) * c.threads),
-                   limits.threads_per_multiprocessor / c.threads, 32}));
-}
-
-bool gemm_small_tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
-  const auto fits = [&](const GemmSmallOperand& o) {
-    return o.step != GemmSmallStep::packed || o.elements * c.matrices_per_block * element_bytes % piece == 0;
-  };
-  return fits(gemm_small_a(s, element_bytes)) && fits(gemm_small_b(s, element_bytes)) &&
-         fits(gemm_small_c(s, element_bytes));
-}
-
-namespace {
-
-// Figures of the device this was measured on: bytes per cycle and multiprocessor, cycles from requesting a
-// tile to having it under load, and cycles of a block's iteration outside the arithmetic (barriers, fences,
-// issuing copies).
+// Figures of the measured device: bytes per cycle and multiprocessor, cycles from requesting a tile to having
+// it under load, and cycles of a block's iteration beside the arithmetic.
 constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
 // Cycles of the copy engine per bulk copy: pointer batches of small matrices took this long per matrix.
 constexpr double engine = 16;
@@ -268,8 +225,7 @@ Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmS
   constexpr double cycles_per_instruction = 4;
   const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * cycles_per_instruction;
   if (gemm_small_rings(s, c)) {
-    // A ring waits for the entries, then for the first problem; each problem costs requesting its copies and
-    // testing its barrier.
+    // A ring waits for entries, then the first problem; each problem requests copies and tests a barrier.
     constexpr double between_problems = 200;
     const double problems = c.matrices_per_block / warps;
     const double old_c = s.reads_c && c.c_direct ? std::max(0.0, latency / 2 - computing / problems) : 0;
@@ -311,17 +267,12 @@ int tiles_ahead(const GemmSmallConfig& c) {
   return std::max(0, c.stages - (late ? 2 : 1));
 }
 
-}  // namespace
-
-namespace {
-
-// Forecasts warps that walk over lists. The instructions for reading a product's list entry and, if it is
-// staged, for requesting its pieces are counted in the code. Without staging each warp has one product being
-// loaded.
+// Forecasts warps that walk over lists, with counted instructions for list entries and staged pieces. Without
+// staging each warp has one product being loaded.
 double forecast_of_sums(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                         const GpuLimits& limits, const GemmSmallCost& cost) {
   constexpr double of_product = 40, of_staged = 30, of_piece = 6, pieces_together = 32;
-  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int bytes = int(size_bytes(dtype));
   const double moved = double(s.m * s.k + s.k * s.n) * bytes, memory = moved / bandwidth;
   const bool staged = c.load != GemmSmallLoad::direct;
   const int passes = ceil_div(gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c), 32);
@@ -337,19 +288,51 @@ double forecast_of_sums(const GemmSmallShape& s, const GemmSmallConfig& c, DType
   const double together =
       std::pow(std::pow(memory, sharpness) + std::pow(all.cycles(), sharpness) + std::pow(waiting, sharpness),
                1 / sharpness);
-  // Measured on an H100 (results/h100/gemm_sums-20261127-configs.jsonl.gz): direct loads, whose lanes wait
-  // for each value of k, reach 0.4 to 0.8 of the speed of staged ones; a third and a fourth stage gain a
-  // little.
+  // On an H100 (results/h100/gemm_sums-20261127-configs.jsonl.gz) direct loads reach 0.4 to 0.8 of the speed
+  // of staged ones; a third and a fourth stage gain a little.
   const double way = staged ? 1 - 0.04 / (c.stages - 1) : 0.7;
   return way * memory / together / passes;
 }
 
 }  // namespace
 
+double GemmSmallCost::cycles() const {
+  const double most = std::max({shared, issue, multiply});
+  return most + 0.1 * (shared + issue + multiply - most);
+}
+
+GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  return s.sizes_vary ? cost_of_quarters(s, c, dtype) : cost_of_sizes(s, c, dtype);
+}
+
+int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
+  const int words = int(size_bytes(dtype)) / 4;
+  return (c.thread_m * c.thread_n + c.thread_m + c.thread_n) * words + 24;
+}
+
+int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                      const GpuLimits& limits) {
+  // Below compute capability 8.0 nothing is reserved, and kernels that read directly need nothing.
+  const int shared =
+      std::max(1, gemm_small_memory(s, c, int(size_bytes(dtype))).total_bytes + limits.shared_bytes_reserved);
+  return std::max(
+      1, std::min({limits.shared_bytes_per_multiprocessor / shared,
+                   limits.registers_per_multiprocessor / (gemm_small_registers(c, dtype) * c.threads),
+                   limits.threads_per_multiprocessor / c.threads, 32}));
+}
+
+bool gemm_small_tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  const auto fits = [&](const GemmSmallOperand& o) {
+    return o.step != GemmSmallStep::packed || o.elements * c.matrices_per_block * element_bytes % piece == 0;
+  };
+  return fits(gemm_small_a(s, element_bytes)) && fits(gemm_small_b(s, element_bytes)) &&
+         fits(gemm_small_c(s, element_bytes));
+}
+
 double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count) {
   if (s.sums != GemmSmallSums::none) return forecast_of_sums(s, c, dtype, limits, cost);
-  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int bytes = int(size_bytes(dtype));
   const double memory = c.matrices_per_block * moved_bytes(s, bytes) / bandwidth;
   const Turn one = cost_of_turn(s, c, cost);
   const int blocks = gemm_small_blocks(s, c, dtype, limits);
@@ -366,8 +349,8 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
                             : std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
   const double waiting = period / blocks;
   // Fitted with few_warps_lose and cycles_per_instruction to
-  // results/h200/gemm_small-20261122-screen.jsonl.gz: among the configs tried for a case, the forecast's
-  // first choice reaches 0.96 of the best on average; the forecast's error is 0.11 (root mean square).
+  // results/h200/gemm_small-20261122-screen.jsonl.gz: the first choice reaches 0.96 of a case's best on
+  // average; the error is 0.11 (root mean square).
   constexpr double sharpness = 5;
   const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
                                   std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),

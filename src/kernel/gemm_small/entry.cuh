@@ -1,6 +1,6 @@
-// What one problem of a batch of pointers is: its matrices and, where sizes vary, its sizes. Brought from the
-// arrays of the launch and judged: a bad problem gets its code and no work, and harms no other. Blocks that
-// stage their operands keep the entries of their tiles in a ring of shared memory.
+// The entry of a problem of a pointer batch: its matrices and, if sizes vary, its sizes, loaded from the
+// launch's arrays and checked. A bad problem gets its code and no work. Staging blocks keep entries in a ring
+// of shared memory.
 #pragma once
 
 #include "kernel/common/copy.cuh"
@@ -15,7 +15,7 @@ struct GemmSmallFixedSizes {
   static constexpr int m = S.m, n = S.n, k = S.k;
   static constexpr int tiles_m = gemm_small_tiles_m(S, C), tiles_n = gemm_small_tiles_n(S, C);
 };
-struct GemmSmallSizes {  // as the arrays hold them
+struct GemmSmallSizes {  // as in the arrays
   long long m, n, k;
   long long lda, ldb, ldc;
 };
@@ -43,7 +43,7 @@ __device__ __forceinline__ T gemm_small_beta(const GemmSmallArgs<T>& args, bool 
   return vary ? args.betas[problem < args.count ? problem : args.count - 1] : args.beta;
 }
 
-// The group of a problem: the last one that begins at or before it.
+// Returns the group of a problem: the last one that begins at or before it.
 template <class T>
 __device__ __forceinline__ long long gemm_small_group(const GemmSmallArgs<T>& args, long long problem) {
   if (args.group_count == 0) return problem;
@@ -58,8 +58,8 @@ __device__ __forceinline__ long long gemm_small_group(const GemmSmallArgs<T>& ar
   return low;
 }
 
-// Minus the number of the first bad argument of Batched BLAS (m is 3, ldc 13), 0 where the sizes are good, 1
-// where another launch takes the problem.
+// Returns minus the number of the first bad argument of Batched BLAS (m is 3, ldc 13), 0 if the sizes are
+// good, 1 if another launch takes the problem.
 template <GemmSmallShape S, class Int, class T>
 __device__ __forceinline__ int gemm_small_code_of(const GemmSmallArgs<T>& args, Int m, Int n, Int k, Int lda,
                                                   Int ldb, Int ldc) {
@@ -76,7 +76,7 @@ __device__ __forceinline__ int gemm_small_code_of(const GemmSmallArgs<T>& args, 
   if (ldc < 1 || ldc < m || ldc > most) return -13;
   return 0;
 }
-// A warp judges a problem for every one it multiplies: half the instructions where all sizes fit 32 bits.
+// A warp checks each problem that it multiplies; if all sizes fit 32 bits this takes half the instructions.
 template <GemmSmallShape S, class T>
 __device__ __forceinline__ int gemm_small_size_code(const GemmSmallArgs<T>& args, const GemmSmallSizes& s) {
   if (((s.m | s.n | s.k | s.lda | s.ldb | s.ldc) >> 31) != 0)
@@ -84,7 +84,7 @@ __device__ __forceinline__ int gemm_small_size_code(const GemmSmallArgs<T>& args
   return gemm_small_code_of<S, int>(args, int(s.m), int(s.n), int(s.k), int(s.lda), int(s.ldb), int(s.ldc));
 }
 
-// What the arrays of the launch hold for a problem, each value by `bring(to, from)`.
+// Loads a problem's values from the launch's arrays, each by `bring(to, from)`.
 template <GemmSmallShape S, class T, class Bring>
 __device__ __forceinline__ void gemm_small_bring_entry(const GemmSmallArgs<T>& args, long long problem,
                                                        GemmSmallEntry<T>& entry, GemmSmallSizes& sizes,
@@ -106,7 +106,7 @@ __device__ __forceinline__ void gemm_small_bring_entry(const GemmSmallArgs<T>& a
   }
 }
 
-// Judges a problem from what the arrays held; its code goes where the launch wants it.
+// Checks a problem's loaded values and stores its code where the launch requests it.
 template <GemmSmallShape S, class T>
 __device__ __forceinline__ GemmSmallEntry<T> gemm_small_judged(const GemmSmallArgs<T>& args,
                                                                long long problem, GemmSmallEntry<T> entry,
@@ -136,9 +136,8 @@ __device__ __forceinline__ GemmSmallEntry<T> gemm_small_judged(const GemmSmallAr
   return entry;
 }
 
-// The entries of a block's tiles. Those of a tile are brought by asynchronous copies together with the
-// operands of the tile C.stages before it, and judged in place while that tile's successors are multiplied:
-// nobody waits for them.
+// The entries of a block's tiles. Asynchronous copies bring them with the operands of the tile C.stages
+// earlier, and threads check them while other tiles are multiplied, so that nobody waits.
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 struct GemmSmallEntries {
   using Entry = GemmSmallEntry<T>;
@@ -155,13 +154,13 @@ struct GemmSmallEntries {
     return all[slot * C.matrices_per_block + q];
   }
 
-  // Asks for the entries of `count` problems, by the threads `threadIdx.x` of `threads`.
+  // Requests the entries of `count` problems, by thread `threadIdx.x` of `threads`.
   __device__ __forceinline__ void ask(long long first, int count, int slot, int threads) const {
     for (int q = threadIdx.x; q < count; q += threads)
       gemm_small_bring_entry<S>(args, first + q, entry(slot, q), sizes(slot, q),
                                 [](auto* to, const auto* from) { copy_async<8>(to, from); });
   }
-  // Once they have come, by all threads: one for each problem.
+  // Checks the loaded entries, one per thread; called by all threads.
   __device__ __forceinline__ void judge(long long first, int count, int slot) const {
     for (int q = threadIdx.x; q < count; q += C.threads)
       entry(slot, q) = gemm_small_judged<S>(args, first + q, entry(slot, q), own_sizes(slot, q));
@@ -170,7 +169,7 @@ struct GemmSmallEntries {
     if constexpr (S.sizes_vary) return sizes(slot, q);
     return {S.m, S.n, S.k, S.lda, S.ldb, S.ldc};
   }
-  // For whoever stages nothing: read and judged where it is needed.
+  // Without stages: reads and checks an entry when it is needed.
   static __device__ __forceinline__ Entry read(const GemmSmallArgs<T>& args, long long problem,
                                                GemmSmallSizes& own) {
     Entry raw{};

@@ -1,21 +1,27 @@
-// The shape of a problem of batched small GEMM on the GPU, the space of its configs with the reasons of its
-// constraints, and the geometry of a launch. gemm_small/choice.cpp decides what to try first.
+// The shape of a problem of batched small GEMM on the GPU, its space, and the geometry of a launch.
 #include "kernel/gemm_small/gemm_small.hpp"
 
 #include <algorithm>
 
-#include "core/dispatch.hpp"
-#include "kernel/jit/stencil.hpp"
-
 namespace tilewright {
 namespace {
+
+// Returns the `values` below `size`, and `size`.
+std::vector<int> up_to(int size, std::initializer_list<int> values) {
+  std::vector<int> result;
+  for (const int value : values)
+    if (value < size) result.push_back(value);
+  result.push_back(size);
+  std::sort(result.begin(), result.end());
+  return result;
+}
 
 // Adds the axes that change a block's code but not its work.
 void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
                    const GpuLimits& limits) {
   using C = GemmSmallConfig;
   space.axis(&C::columns_together, {false, true});
-  space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 1, 2, 4, 5, 6, 7, 8, 16}));
+  space.axis(&C::k_unroll, up_to(s.k, {0, 1, 2, 4, 5, 6, 7, 8, 16}));
   space.axis(&C::persistent, {true, false});
   space.require("a ring of stages needs a block that walks over tiles", [=](const C& c) {
     const bool of_warps = gemm_small_rings(s, c) || s.sums != GemmSmallSums::none;
@@ -158,15 +164,48 @@ Lie lie_of(const GemmProblem& p, std::int64_t stride, std::int64_t ld, std::int6
   }
   if (p.sums != Sums::none) return {GemmSmallStep::strided, 0};
   if (p.batch_count > 1 && stride == 0) return {GemmSmallStep::broadcast, 0};
-  const bool narrow = (ld - rows) * static_cast<std::int64_t>(size_bytes(p.dtype)) < gap_limit_bytes;
+  const bool narrow = (ld - rows) * std::int64_t(size_bytes(p.dtype)) < gap_limit_bytes;
   const bool packed = narrow && (p.batch_count == 1 || stride == ld * columns);
   return packed ? Lie{GemmSmallStep::packed, ld} : Lie{GemmSmallStep::strided, 0};
 }
 
 int interleave_of(const GemmProblem& p) {
   if (p.layout != Layout::interleaved && p.layout != Layout::block_interleaved) return 1;
-  if (blocks_are_tiles(p)) return static_cast<int>(p.block);
-  return p.block >= p.batch_count ? 0 : static_cast<int>(std::min<std::int64_t>(p.block & -p.block, 1024));
+  if (blocks_are_tiles(p)) return int(p.block);
+  return p.block >= p.batch_count ? 0 : int(std::min<std::int64_t>(p.block & -p.block, 1024));
+}
+
+// Returns small sizes, and equal parts of a matrix.
+std::vector<int> thread_sizes(int size) {
+  std::vector<int> sizes = up_to(size, {1, 2, 3, 4, 5, 6, 8, 16});
+  for (int parts = 2; parts <= 8; ++parts) sizes.push_back(ceil_div(size, parts));
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+// Returns the sizes with which a warp's `threads` in one direction cover whole steps of a varying size.
+std::vector<int> own_thread_sizes(int size, int threads) {
+  constexpr int step = 8;
+  std::vector<int> sizes;
+  for (int covered = step; covered <= gemm_small_rounded(size, step); covered += step)
+    sizes.push_back(covered / threads);
+  return sizes;
+}
+
+// Returns the bytes of the largest operand's tile, staged or not, in 64 bits: gemm_small_memory() and the
+// stencil count in 32 and need tiles that fit.
+std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
+                             bool only_staged) {
+  const auto tile = [&](const GemmSmallOperand& o, bool counts) {
+    const bool by_warps = gemm_small_rings(s, c) || s.sums != GemmSmallSums::none;
+    const bool one = o.step == GemmSmallStep::broadcast || (only_staged && by_warps);
+    const std::int64_t matrices = one ? 1 : c.matrices_per_block;
+    return counts ? matrices * o.elements * element_bytes : 0;
+  };
+  const bool loads = !only_staged || c.load != GemmSmallLoad::direct;
+  const bool holds_c = !only_staged || c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c);
+  return std::max({tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
+                   tile(gemm_small_c(s, element_bytes), holds_c)});
 }
 
 }  // namespace
@@ -177,10 +216,10 @@ GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scal
                 fmt::format("m = {}, n = {}, k = {}: a size is above the limit of {}", p.m, p.n, p.k,
                             gemm_small_limit));
   GemmSmallShape s;
-  s.m = static_cast<int>(p.m);
-  s.n = static_cast<int>(p.n);
+  s.m = int(p.m);
+  s.n = int(p.n);
   const bool scales_only = p.alpha == Scalar::zero && !scalars_vary && p.layout != Layout::variable;
-  s.k = scales_only ? 0 : static_cast<int>(p.k);
+  s.k = scales_only ? 0 : int(p.k);
   s.trans_a = p.op_a != Op::none;
   s.trans_b = p.op_b != Op::none;
   s.conj_a = p.op_a == Op::conj_trans && is_complex(p.dtype);
@@ -188,7 +227,7 @@ GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scal
   s.reads_c = p.beta != Scalar::zero || scalars_vary;
   const auto take = [](const Lie& lie, GemmSmallStep& step, int& ld) {
     step = lie.step;
-    ld = static_cast<int>(lie.ld);
+    ld = int(lie.ld);
   };
   take(lie_of(p, p.stride_a, p.lda, p.a_rows(), p.a_cols()), s.step_a, s.lda);
   take(lie_of(p, p.stride_b, p.ldb, p.b_rows(), p.b_cols()), s.step_b, s.ldb);
@@ -205,40 +244,9 @@ GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scal
     s.reads_c = false;
   }
   // The places of listed matrices are unknown, and other sums are read one matrix after the other.
-  if (p.sums != Sums::none) s.align_bytes = static_cast<int>(size_bytes(p.dtype));
+  if (p.sums != Sums::none) s.align_bytes = int(size_bytes(p.dtype));
   return s;
 }
-
-std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values) {
-  std::vector<int> result;
-  for (const int value : values)
-    if (value < size) result.push_back(value);
-  result.push_back(size);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-namespace {
-
-// Returns small sizes, and equal parts of a matrix.
-std::vector<int> thread_sizes(int size) {
-  std::vector<int> sizes = gemm_small_up_to(size, {1, 2, 3, 4, 5, 6, 8, 16});
-  for (int parts = 2; parts <= 8; ++parts) sizes.push_back(ceil_div(size, parts));
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
-}
-// For varying sizes, returns the sizes with which the `threads` of a warp in one direction cover whole steps
-// of a size.
-std::vector<int> own_thread_sizes(int size, int threads) {
-  constexpr int step = 8;
-  std::vector<int> sizes;
-  for (int covered = step; covered <= gemm_small_rounded(size, step); covered += step)
-    sizes.push_back(covered / threads);
-  return sizes;
-}
-
-}  // namespace
 
 std::vector<int> gemm_small_thread_m(const GemmSmallShape& s) {
   return s.sizes_vary ? own_thread_sizes(s.m, gemm_small_own_m) : thread_sizes(s.m);
@@ -256,30 +264,9 @@ std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
   return counts;
 }
 
-namespace {
-
-// Returns the bytes of the largest operand's tile, in 64 bits: gemm_small_memory() and the stencil count in
-// 32, and may only be asked about tiles that fit. Operands that are not staged have tiles too: these are
-// stored nowhere but are counted.
-std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
-                             bool only_staged) {
-  const auto tile = [&](const GemmSmallOperand& o, bool counts) {
-    const bool by_warps = gemm_small_rings(s, c) || s.sums != GemmSmallSums::none;
-    const bool one = o.step == GemmSmallStep::broadcast || (only_staged && by_warps);
-    const std::int64_t matrices = one ? 1 : c.matrices_per_block;
-    return counts ? matrices * o.elements * element_bytes : 0;
-  };
-  const bool loads = !only_staged || c.load != GemmSmallLoad::direct;
-  const bool holds_c = !only_staged || c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c);
-  return std::max({tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
-                   tile(gemm_small_c(s, element_bytes), holds_c)});
-}
-
-}  // namespace
-
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, const GpuLimits& limits) {
   using C = GemmSmallConfig;
-  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int bytes = int(size_bytes(dtype));
   Space<C> space;
   add_load_rules(space, s, limits);
   add_store_rules(space, s, limits);
@@ -340,28 +327,8 @@ GpuLaunch gemm_small_launch(const GemmSmallShape& s, const GemmSmallConfig& c, D
   const std::int64_t tiles = (count + c.matrices_per_block - 1) / c.matrices_per_block;
   const std::int64_t resident = std::int64_t(limits.multiprocessors) * std::max(1, blocks_per_multiprocessor);
   constexpr std::int64_t most_blocks = 2147483647;  // of a grid's first dimension; the stencil walks on
-  GpuLaunch launch;
-  launch.blocks = static_cast<unsigned>(std::min(tiles, c.persistent ? resident : most_blocks));
-  launch.threads = static_cast<unsigned>(c.threads);
-  launch.shared_bytes =
-      static_cast<unsigned>(gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes);
-  return launch;
-}
-
-std::string gemm_small_expression(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
-  return fmt::format("tilewright::gemm_small<{}, {}, {}>", device_type(dtype),
-                     designated("tilewright::GemmSmallShape", s),
-                     designated("tilewright::GemmSmallConfig", c));
-}
-
-std::string gemm_small_assertion(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
-  const auto args_bytes = dispatch(dtype, []<class T>() { return sizeof(GemmSmallArgs<T>); });
-  return fmt::format(
-      "tilewright::gemm_small_memory({0}, {1}, sizeof({2})).total_bytes == {3} && "
-      "sizeof(tilewright::GemmSmallArgs<{2}>) == {4}",
-      designated("tilewright::GemmSmallShape", s), designated("tilewright::GemmSmallConfig", c),
-      device_type(dtype), gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes,
-      args_bytes);
+  return {unsigned(std::min(tiles, c.persistent ? resident : most_blocks)), unsigned(c.threads),
+          unsigned(gemm_small_memory(s, c, int(size_bytes(dtype))).total_bytes)};
 }
 
 }  // namespace tilewright

@@ -1,10 +1,7 @@
-// Batched small GEMM on the GPU from the host's side: the shape a problem compiles to, the space of configs,
-// the predicted cost of a config, the heuristic config and the geometry of a launch. jit/stencil.hpp and the
-// device code compile, load and launch.
+// Batched small GEMM on the GPU from the host's side: shape, space, cost, choice and geometry of a launch.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "core/problem.hpp"
@@ -16,13 +13,10 @@ namespace tilewright {
 
 inline constexpr std::int64_t gemm_small_limit = 64;  // largest m, n, k of the family
 
-// Returns the parts of a problem that its code depends on; addresses of packed operands are multiples of
-// `align_bytes`. For a variable batch m, n and k are the largest. `scalars_vary`: each problem has its alpha
-// and beta.
+// Returns the parts of a problem that enter its code; packed operands are aligned to `align_bytes`. For a
+// variable batch m, n and k are the largest. `scalars_vary`: each problem has its alpha and beta.
 GemmSmallShape gemm_small_shape(const GemmProblem& problem, int align_bytes = 16, bool scalars_vary = false);
 
-// Returns the `values` below `size`, and `size`.
-std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values);
 // Returns heights and widths of thread tiles that are worth trying.
 std::vector<int> gemm_small_thread_m(const GemmSmallShape& shape);
 std::vector<int> gemm_small_thread_n(const GemmSmallShape& shape);
@@ -32,9 +26,7 @@ std::vector<int> gemm_small_tile_counts(const GemmSmallShape& shape);
 // Returns the legal configs for `shape` on a device with `limits`.
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits);
 
-// The cost of a problem to one multiprocessor if nothing else limits it, in clock cycles: each figure is a
-// lower bound by one unit. Wavefronts of shared memory come from the bank conflicts of a warp's actual
-// addresses.
+// Cycles of a problem on one multiprocessor: a lower bound by each unit, with a warp's actual bank conflicts.
 struct GemmSmallCost {
   double shared = 0;      // wavefronts of shared memory, copies in and out included
   double issue = 0;       // instructions over four schedulers
@@ -43,21 +35,19 @@ struct GemmSmallCost {
 };
 GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
 
-// Return the registers that a thread needs at least, the blocks that a multiprocessor is expected to hold,
-// and whether the tiles of all operands are whole pieces.
+// Return a thread's least registers, the blocks of a multiprocessor, and whether all tiles are whole pieces.
 int gemm_small_registers(const GemmSmallConfig& config, DType dtype);
 int gemm_small_blocks(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                       const GpuLimits& limits);
 bool gemm_small_tiles_of(int piece_bytes, const GemmSmallShape& shape, const GemmSmallConfig& config,
                          int element_bytes);
 
-// Returns the expected share of the memory bound: from the cost, the bytes of a tile, and how many tiles are
-// being loaded while a block computes.
+// Returns the expected share of the memory bound, from the cost, a tile's bytes and tiles in flight.
 double gemm_small_forecast(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count = 0);
 
-// Returns up to `count` legal configs worth measuring, the most promising first by forecast. `problem_count`
-// 0 stands for many. `wanted` selects the ways to load, null for all.
+// Returns up to `count` legal configs worth measuring, the best forecast first. `problem_count` 0 stands for
+// many. `wanted` selects load paths, null for all.
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& shape, DType dtype,
                                                   const GpuLimits& limits, std::size_t count,
                                                   std::int64_t problem_count = 0,
@@ -70,10 +60,5 @@ GemmSmallConfig gemm_small_default(const GemmSmallShape& shape, DType dtype, con
 // Returns the launch for `count` problems if `blocks_per_multiprocessor` blocks fit.
 GpuLaunch gemm_small_launch(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                             std::int64_t count, const GpuLimits& limits, int blocks_per_multiprocessor);
-
-// Returns the instance of the stencil; the other returns the condition that makes the device check the host's
-// derivations.
-std::string gemm_small_expression(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
-std::string gemm_small_assertion(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
 
 }  // namespace tilewright

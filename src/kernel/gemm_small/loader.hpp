@@ -1,5 +1,5 @@
-// One loaded kernel of batched small GEMM on the GPU: compiled for a shape and a config, ready to be launched
-// on any stream. It validates nothing and chooses nothing.
+// The loaded kernels of batched small GEMM on the GPU, for any stream: of a shape and config, and the one
+// that adds up the parts of one sum of products. They check nothing.
 #pragma once
 
 #include "kernel/gemm_small/gemm_small.hpp"
@@ -8,32 +8,22 @@
 namespace tilewright {
 
 // Sizes of problems of a variable batch, or of groups: problem firsts[g] is the first of group g.
-struct GemmSmallSizeArrays {
-  const std::int64_t* m = nullptr;
-  const std::int64_t* n = nullptr;
-  const std::int64_t* k = nullptr;
-  const std::int64_t* lda = nullptr;
-  const std::int64_t* ldb = nullptr;
-  const std::int64_t* ldc = nullptr;
+struct GemmSmallSizeArrays : VariableSizes {
   const std::int64_t* firsts = nullptr;
   std::int64_t group_count = 0;  // 0 = sizes per problem
   int above = 0;                 // problems without a size above this belong to another launch
   bool last = true;              // no later launch takes problems that are too large for this one
 };
 
-// Lists of sums: the bases from which list entries count elements, null if the entries are addresses; entries
-// from one product to the next; for sums of fixed length the number of products per C.
-struct GemmSmallLists {
-  const void* origin_a = nullptr;
-  const void* origin_b = nullptr;
-  void* origin_c = nullptr;
-  std::int64_t step = 1;
+// Lists of sums: bases from which entries count elements (null: addresses); entries between products; for
+// sums of fixed length the products per C.
+struct GemmSmallLists : ProductLists {
   std::int64_t run = 1;
 };
 
-// Operands of a launch: addresses on the device, of arrays of addresses for pointer batches. Strides and
-// leading dimensions are in elements and are read for operands that are strided, broadcast or have gaps in a
-// pointer batch. The stride of an interleaved operand is the number of problems in its blocks.
+// Operands of a launch, on the device; arrays of addresses for pointer batches. Strides and leading
+// dimensions are in elements, read for strided or broadcast operands or pointer batches with gaps. An
+// interleaved operand's stride is the problems of its blocks.
 struct GemmSmallOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -52,8 +42,8 @@ struct GemmSmallOperands {
   std::int64_t info_step = 1;  // 0: one code for all
 };
 
-// Converts a call's operands, for a batch with one size or with sizes of its own, to those of the kernel:
-// alpha and beta are one value each on the host, or with `scalars_vary` one per problem on the device.
+// Converts a call's operands: alpha and beta are one value each on the host, or with `scalars_vary` one per
+// problem on the device.
 GemmSmallOperands gemm_small_operands(const GemmProblem& problem, const Operands& operands,
                                       bool scalars_vary = false);
 
@@ -89,8 +79,40 @@ class GemmSmallKernel {
 StencilRequest gemm_small_request(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                                   int compute_capability);
 
-// Compiles the instance for the device's architecture, through the compiler's cache.
-JitBinary compile_gemm_small(const StencilCompiler& compiler, const GemmSmallShape& shape,
-                             const GemmSmallConfig& config, DType dtype, int compute_capability);
+// The number of parts of `count` products of one C, and the products of each (the last may have fewer): by
+// count and size of C alone, so that results are bitwise reproducible.
+struct GemmSmallParts {
+  std::int64_t count = 0;
+  std::int64_t run = 1;
+};
+GemmSmallParts gemm_small_parts(const GemmProblem& problem, std::int64_t count);
+// Returns the bytes of the parts of up to `count` products.
+std::size_t gemm_small_parts_bytes(const GemmProblem& problem, std::int64_t count);
+
+class GemmSmallTotal {
+ public:
+  GemmSmallTotal(const Gpu& gpu, const JitBinary& binary, DType dtype);
+
+  // Computes C = alpha (the sum of `part_count` parts of m x n elements) + beta C. C lies at `c` or, if null,
+  // at the address stored at `c_at`; alpha and beta lie on the host, beta null for a C that is not read.
+  void launch(const GemmProblem& problem, const void* parts, std::int64_t part_count, void* c,
+              const void* c_at, const void* alpha, const void* beta, CUstream_st* stream) const;
+
+ private:
+  DType dtype_;
+  GpuModule module_;
+  GpuFunction function_;
+};
+
+// Queues C = alpha (sum of `count` >= 1 products) + beta C on operands.stream: `kernel` forms the parts in
+// `scratch` (gemm_small_parts_bytes()), and `total` adds them up. For a pointer batch operands.c is an array
+// of one address, or operands.lists.c is C.
+void gemm_small_reduce(const GemmSmallKernel& kernel, const GemmSmallTotal& total, const GemmProblem& problem,
+                       const Operands& operands, std::int64_t count, void* scratch);
+// Computes C = beta C for the same operands.
+void gemm_small_reduce_nothing(const GemmSmallTotal& total, const GemmProblem& problem,
+                               const Operands& operands);
+
+StencilRequest gemm_small_total_request(DType dtype, int compute_capability);
 
 }  // namespace tilewright

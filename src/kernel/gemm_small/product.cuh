@@ -1,6 +1,6 @@
-// One thread's part of batched small GEMM: a block of thread_m x thread_n elements of one C, formed in
-// registers from operands in shared or global memory. Rows go to neighbouring threads in packs, so that a
-// warp reads columns of A in one piece and shares the elements of B.
+// One thread's part of batched small GEMM: thread_m x thread_n elements of one C, formed in registers from
+// operands in shared or global memory. Neighbouring threads have neighbouring packs of rows, so that a warp
+// reads columns of A contiguously and shares elements of B.
 #pragma once
 
 #include "kernel/common/element.cuh"
@@ -16,7 +16,7 @@ struct GemmSmallView {
   Index ld;
   Index lanes;
 
-  // Each index is widened by itself: what is known when compiling then ends up in the instruction's offset.
+  // Widens each index by itself, so that compile-time parts become the instruction's offset.
   __device__ __forceinline__ T* at(int i, int j) const {
     return base + static_cast<long long>(j) * ld * lanes + static_cast<long long>(i) * lanes;
   }
@@ -25,8 +25,8 @@ struct GemmSmallView {
 template <class T, GemmSmallShape S, GemmSmallConfig C, class Sizes>
 struct GemmSmallProduct {
   static constexpr bool direct = C.load == GemmSmallLoad::direct;
-  // What thread tiles that stick out read behind a matrix in shared memory is not used, and may be on its way
-  // for another tile. A sanitizer cannot know; for it nothing is read there.
+  // Thread tiles that stick out read unused values behind a matrix in shared memory, which may be another
+  // tile's copy in progress. With this macro, for sanitizers, nothing is read there.
 #ifdef TILEWRIGHT_READS_INSIDE
   static constexpr bool reads_beyond = false;
 #else
@@ -43,10 +43,9 @@ struct GemmSmallProduct {
   static constexpr int k_unroll = C.k_unroll == 0 ? k_whole : ceil_div(C.k_unroll, k_step);
 
   const Sizes& sizes;
-  const GemmSmallPlaceInC tile;  // of its first element where sizes vary, else among the thread tiles
+  const GemmSmallPlaceInC tile;  // of its first element if sizes vary, else among the thread tiles
   T sum[C.thread_n][C.thread_m];
-  // An old C that was not staged is asked for before anything is multiplied, all of it at once: read when it
-  // is needed, each element would wait for the one before to be stored.
+  // An unstaged old C is loaded before the multiplication: later each element would wait for a store.
   static constexpr bool reads_early = S.reads_c && !gemm_small_loads_c(S, C);
   T old[reads_early ? C.thread_n : 1][reads_early ? C.thread_m : 1];
 
@@ -70,8 +69,8 @@ struct GemmSmallProduct {
     else
       return gemm_small_column(C, j, column_pack, sizes.tiles_n, tile.n);
   }
-  // What the compiler knows to exist is not asked for: all but the last step of a size that varies, whole
-  // tiles, and packs that no tile sticks out with.
+  // Checks are omitted for what exists at compile time: all but the last step of a varying size, whole tiles,
+  // and packs that no tile sticks out with.
   __device__ __forceinline__ bool has_row(int i) const {
     constexpr int rows = C.thread_m * (by_warp ? gemm_small_warp_m : 1);
     if constexpr (S.sizes_vary)
@@ -91,8 +90,7 @@ struct GemmSmallProduct {
       return (j / column_pack + 1) * sizes.tiles_n * column_pack <= S.n || column(j) < S.n;
   }
 
-  // Count elements beginning at `from` into to[0], to[stride], ...; shared memory may be read beyond the
-  // matrix.
+  // Loads Count elements from `from` into to[0], to[stride], ...; reads of shared memory may pass the matrix.
   template <int Count, int Stride, bool Conjugate>
   static __device__ __forceinline__ void read(T* to, const T* from, bool exists) {
     Pack<T, Count> pack{};
@@ -101,7 +99,7 @@ struct GemmSmallProduct {
     for (int e = 0; e < Count; ++e) to[e * Stride] = conjugate_if<Conjugate>(pack.item[e]);
   }
 
-  // sum(i, j) += op(A)(i, l) op(B)(l, j) for k_step values of l.
+  // Adds op(A)(i, l) op(B)(l, j) to sum(i, j) for k_step values of l.
   template <class View>
   __device__ __forceinline__ void accumulate(View a, View b, int l) {
     T a_part[k_step][C.thread_m];
@@ -132,11 +130,10 @@ struct GemmSmallProduct {
         for (int i = 0; i < C.thread_m; ++i) multiply_add(sum[j][i], a_part[s][i], b_part[s][j]);
   }
 
-  // The same for one value of l from addresses that walk with it: where sizes and leading dimensions are
-  // known at run time only, forming each address anew would take as long as the multiplications. Neighbours
-  // in memory share an address.
+  // The same for one value of l by running addresses: with run-time sizes and leading dimensions, forming
+  // each address would take as long as the multiplications. Neighbours in memory share an address.
   static constexpr int addresses_a = S.trans_a ? C.thread_m : 1, addresses_b = S.trans_b ? 1 : C.thread_n;
-  // In a ring whole columns beyond the last would be those of a problem that may be on its way.
+  // In a ring, columns beyond the last may be another problem's copy in progress.
   static constexpr bool stays_inside = gemm_small_rings(S, C);
   __device__ __forceinline__ void accumulate_along(const T* (&a_at)[addresses_a],
                                                    const T* (&b_at)[addresses_b], int step_a, int step_b) {
@@ -175,7 +172,7 @@ struct GemmSmallProduct {
     for (int j = 0; j < addresses_b; ++j)
       b_at[j] = S.trans_b ? b.at(column(j), 0) : b.at(0, stays_inside && !has_column(j) ? 0 : column(j));
     const int step_a = S.trans_a ? 1 : a.ld, step_b = S.trans_b ? b.ld : 1;
-    // Without questions between its steps the loads of one are on their way while another multiplies.
+    // Without branches between steps, the loads of one overlap the products of another.
     int l = 0;
 #pragma unroll 1
     for (; l + k_unroll <= sizes.k; l += k_unroll)
@@ -259,7 +256,7 @@ struct GemmSmallProduct {
     }
   }
 
-  // Elements of C that are read and written together: rows of a pack, as far as both ends allow.
+  // Elements of C that are accessed together: rows of a pack, as far as both ends allow.
   static constexpr int c_pack() {
     constexpr bool from_shared = gemm_small_loads_c(S, C), to_shared = C.store != GemmSmallStore::direct;
     constexpr bool all_shared = to_shared && (from_shared || !S.reads_c);
@@ -270,9 +267,9 @@ struct GemmSmallProduct {
                            gemm_small_pack_limit(bytes, sizeof(T)));
   }
 
-  // Of matrices by pointer the address of a column comes first, and the compiler does not see where it comes
-  // from: else it forms the address of each element from the matrix's, by four instructions instead of one,
-  // and keeps them all in registers until C is stored. In shared memory it must see it.
+  // For matrices by pointer, hides the origin of a column's address from the compiler, which would form each
+  // element's address from the matrix's (four instructions instead of one) and keep them all in registers
+  // until C is stored. In shared memory it must see the origin.
   template <class View>
   static constexpr bool by_column = gemm_small_has(S, GemmSmallStep::pointer) &&
                                     sizeof(View::ld) == sizeof(long long);
@@ -308,7 +305,7 @@ struct GemmSmallProduct {
     }
   }
 
-  // to = alpha sum + beta from; `from` and `to` are one C in shared memory or in global memory.
+  // to = alpha sum + beta from; `from` and `to` are one C, in shared or global memory.
   template <class From, class To>
   __device__ __forceinline__ void finish(From from, To to, T alpha, T beta) const {
     constexpr int pack = c_pack();

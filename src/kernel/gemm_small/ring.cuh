@@ -1,6 +1,5 @@
-// Problems of their own sizes on their way through one warp: a ring of bytes in shared memory that the next
-// problems come into while one is multiplied, each taking what its sizes need. Warps have rings of their own
-// and wait for nobody.
+// Problems of their own sizes in one warp's ring of bytes in shared memory: the next ones are loaded while
+// one is multiplied, each taking what its sizes need. Warps do not wait for each other.
 #pragma once
 
 #include "kernel/gemm_small/tile.cuh"
@@ -13,26 +12,26 @@ struct GemmSmallRing {
   using Which = typename Tile::Which;
   static constexpr GemmSmallMemory memory = gemm_small_memory(S, C, sizeof(T));
   static constexpr int slots = gemm_small_ring_slots, capacity = memory.a_bytes, warps = C.threads / 32;
-  // Each thread arrives when its own copies have come, and one more when the copy engine's bytes have.
+  // Each thread arrives when its copies have landed, and one more arrival counts the copy engine's bytes.
   static constexpr int arrivals = 1 + 32;
 
   const Tile& all;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   unsigned loaded = 0, multiplied = 0;  // problems so far; those between them lie in the ring
   int head = 0;                         // behind the youngest of them
-  int tail = 0;                         // where the oldest begins
+  int tail = 0;                         // start of the oldest
 
   __device__ __forceinline__ unsigned long long* barrier(unsigned problem) const {
     return reinterpret_cast<unsigned long long*>(all.shared + memory.barrier_offset) + warp * slots +
            problem % slots;
   }
-  // Where a problem begins in the ring.
+  // Returns the start of a problem in the ring.
   __device__ __forceinline__ int& begin(unsigned problem) const {
     auto* const begins =
         reinterpret_cast<int*>(all.shared + memory.barrier_offset + warps * slots * sizeof(long long));
     return begins[warp * slots + problem % slots];
   }
-  // The byte of shared memory at which place `at` of the ring lies.
+  // Returns the byte of shared memory of place `at` of the ring.
   __device__ __forceinline__ int in_shared(int at) const { return warp * capacity + at; }
 
   __device__ __forceinline__ void prepare() const {
@@ -41,7 +40,7 @@ struct GemmSmallRing {
     barrier_init_fence();
   }
 
-  // Where `bytes` fit; -1 where they do not yet. An empty ring holds any problem.
+  // Returns a place for `bytes`, or -1 if there is none yet. An empty ring holds any problem.
   __device__ __forceinline__ int room(int bytes) const {
     if (loaded == multiplied) return 0;
     if (head <= tail) return head + bytes <= tail ? head : -1;
@@ -49,7 +48,7 @@ struct GemmSmallRing {
     return bytes <= tail ? 0 : -1;
   }
 
-  // One operand: a matrix without gaps by one thread's bulk copy. Returns the bytes that will be reported.
+  // Loads one operand, a matrix without gaps, by one thread's bulk copy. Returns the bytes to be reported.
   template <Which X>
   __device__ __forceinline__ unsigned bring(int at, const GemmSmallEntry<T>& e,
                                             const GemmSmallSizes& own) const {
@@ -64,11 +63,11 @@ struct GemmSmallRing {
     return 0;
   }
 
-  // Brings problem q of the block on its way; false where the ring has no room for it yet.
+  // Starts to load problem q of the block; returns false if the ring has no room yet.
   __device__ __forceinline__ bool load(int q) {
     const GemmSmallEntry<T>& e = all.entry({}, q);
     const GemmSmallSizes own = all.entries().own_sizes(0, q);
-    // The sizes of a problem without work may be anything.
+    // A problem without work may have any sizes.
     const int bytes =
         e.c == nullptr ? 0 : gemm_small_ring_bytes(S, C, int(own.m), int(own.n), int(own.k), int(sizeof(T)));
     const int at = room(bytes);
@@ -85,19 +84,19 @@ struct GemmSmallRing {
     return true;
   }
 
-  // Problem q of the tile, the oldest in the ring.
+  // Multiplies problem q of the tile, the oldest in the ring.
   __device__ __forceinline__ void multiply(long long tile, int q) {
     barrier_wait(barrier(multiplied), multiplied / slots % 2);
     const GemmSmallEntry<T>& e = all.entry({}, q);
     const GemmSmallSizes own = all.entries().own_sizes(0, q);
     if (e.c != nullptr)
       all.multiply_own({tile, {in_shared(begin(multiplied)), 0, 0}, q, e, own, GemmSmallOwnSizes(own)});
-    copy_engine_fence();  // its place is written to by the next copies
+    copy_engine_fence();  // the next copies overwrite its place
     __syncwarp();
     if (++multiplied != loaded) tail = begin(multiplied);
   }
 
-  // This warp's part of a tile.
+  // Computes this warp's part of a tile.
   __device__ __forceinline__ void run(long long tile) {
     constexpr int share = ceil_div(C.matrices_per_block, warps);
     const int here = all.problems(tile), first = warp * share;

@@ -1,8 +1,6 @@
-// The stencil of batched small GEMM on the GPU: C = alpha op(A) op(B) + beta C for matrices whose sizes, or
-// largest sizes, are compile-time constants. A block walks over tiles of the batch; each tile's operands come
-// through a ring of shared-memory stages, each thread computes small blocks of C, and the results leave as
-// the config says. Everything that is chosen is in the config; which problem and which device is the host's
-// matter.
+// The stencil of batched small GEMM on the GPU: C = alpha op(A) op(B) + beta C for matrices whose (largest)
+// sizes are compile-time constants. A block walks over tiles of the batch: operands come through a ring of
+// shared-memory stages, each thread computes small blocks of C, and results are stored as configured.
 #pragma once
 
 #include "kernel/gemm_small/ring.cuh"
@@ -25,7 +23,7 @@ __device__ __forceinline__ void gemm_small_by_rings(const GemmSmallTile<T, S, C>
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 __device__ __forceinline__ void gemm_small_by_stages(const GemmSmallTile<T, S, C>& all) {
   using Tile = GemmSmallTile<T, S, C>;
-  // Phase 1: barriers, broadcast operands, and the first tiles on their way.
+  // Phase 1: barriers, broadcast operands, and the loads of the first tiles.
   if constexpr (C.load == GemmSmallLoad::bulk) {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < C.stages; ++stage) barrier_init(all.barrier(stage), Tile::arrivals);
@@ -41,7 +39,7 @@ __device__ __forceinline__ void gemm_small_by_stages(const GemmSmallTile<T, S, C
   all.template keep<Tile::b>();
   __syncthreads();
 
-  // Phase 2: tile after tile through the ring.
+  // Phase 2: the tiles, through the ring.
   GemmSmallPlace<S, C> place;
   unsigned parity = 0;
   bool may_refill = Tile::Place::refill_lag == 0;  // with a lag the first turn has no older stage to fill
@@ -55,7 +53,7 @@ __device__ __forceinline__ void gemm_small_by_stages(const GemmSmallTile<T, S, C
     if (place.stage == 0) parity ^= 1;
   }
 
-  // Phase 3: shared memory outlives the stores that read it.
+  // Phase 3: shared memory must outlive the stores that read it.
   if constexpr (C.store == GemmSmallStore::bulk) {
     if (threadIdx.x < 32) bulk_store_wait_read<0>();
   }

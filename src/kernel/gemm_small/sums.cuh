@@ -1,7 +1,6 @@
-// Products that are summed into one C: each warp takes the runs of products with one C that begin in its part
-// of the list, however far they reach, and holds that C in registers from the first product to the last. So
-// no C is two warps', and its bits do not depend on who else runs. A and B of later products are on their way
-// meanwhile where the config stages them.
+// Products that are summed into one C: each warp takes the runs of equal C that begin in its part of the
+// list, to their ends, and holds that C in registers over a run. So each C belongs to one warp, and its bits
+// do not depend on other warps. If the config stages them, A and B of later products load meanwhile.
 #pragma once
 
 #include "kernel/gemm_small/copy.cuh"
@@ -17,7 +16,7 @@ struct GemmSmallListed {
 
   long long first;  // in the list
   unsigned begins;  // bit i: product first + i begins a run, or lies beyond the list
-  unsigned adds;    // bit i: it has an A and a B, which are read
+  unsigned adds;    // bit i: it has an A and a B
   const T* a;       // this lane's
   const T* b;
   T* c;
@@ -41,7 +40,7 @@ struct GemmSmallRuns {
   unsigned char* shared;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-  // Where matrix p of an operand begins.
+  // Returns the address of matrix p of an operand.
   template <class X>
   __device__ __forceinline__ X* matrix(GemmSmallStep step, X* base, X* origin, long long stride,
                                        long long p) const {
@@ -54,7 +53,7 @@ struct GemmSmallRuns {
     return matrix(S.step_c, args.c, args.origin_c, args.stride_c, p);
   }
 
-  // What the list says of the products from `first` on. Called by all lanes.
+  // Reads the list from product `first` on. Called by all lanes.
   __device__ __forceinline__ Listed look(long long first) const {
     const long long p = first + lane;
     const bool exists = p < args.count;
@@ -85,7 +84,7 @@ struct GemmSmallRuns {
   __device__ __forceinline__ T* b_of(T* in_slot) const {
     return reinterpret_cast<T*>(reinterpret_cast<unsigned char*>(in_slot) + memory.b_offset);
   }
-  // A matrix as stored, without the gaps between its columns, by `threads` lanes.
+  // Copies a matrix, without the gaps between its columns, by `threads` lanes.
   static __device__ __forceinline__ void copy(T* to, const T* from, int rows, int columns, long long ld,
                                               int thread, int threads) {
     if (ld == rows)
@@ -96,7 +95,7 @@ struct GemmSmallRuns {
   __device__ __forceinline__ long long ld_a() const { return a.contiguous ? a.rows : args.lda; }
   __device__ __forceinline__ long long ld_b() const { return b.contiguous ? b.rows : args.ldb; }
 
-  // Small matrices come each by half of the warp, so that no lane is idle.
+  // Each half of the warp copies one small matrix, so that no lane is idle.
   __device__ __forceinline__ void copy_both(T* to, const T* from_a, const T* from_b) const {
     constexpr int most_bytes = 16 * 16;
     constexpr bool by_halves =
@@ -111,22 +110,21 @@ struct GemmSmallRuns {
     }
   }
 
-  // The old C on its way into the second-level cache: held in registers over a run it would take as many of
-  // them as the sum.
+  // Fetches the old C into the L2 cache: in registers it would take as many as the sum, for the whole run.
   __device__ __forceinline__ void fetch(const T* old, long long ld) const {
     constexpr int line = 128 / sizeof(T);
     for (int column = lane; column < S.n; column += Listed::count)
       for (int row = 0; row < S.m; row += line) fetch_line(old + column * ld + row);
   }
 
-  // The walk over the products from a run's first to the end of the last run that begins before `last`.
+  // The walk from a run's first product to the end of the last run that begins before `last`.
   struct Walk {
     Listed here, next;
-    int at;         // the product that is added, from here.first
-    int asked;      // the next one to be asked for
-    int slot_in;    // where it will lie
-    int slot_out;   // where the one that is added lies
-    bool has_more;  // whether there is one to be asked for
+    int at;         // the product being added, from here.first
+    int asked;      // the next one to request
+    int slot_in;    // its slot
+    int slot_out;   // the slot of the one being added
+    bool has_more;  // true if there is one to request
   };
   static __device__ __forceinline__ bool begins(const Listed& here, const Listed& next, int i) {
     return ((i < Listed::count ? here.begins : next.begins) >> i % Listed::count & 1) != 0;
@@ -146,7 +144,7 @@ struct GemmSmallRuns {
     w.slot_in = after(w.slot_in);
   }
 
-  // sum += op(A) op(B) of the product at w.at, by lanes that have a thread tile.
+  // Adds op(A) op(B) of the product at w.at to sum, by lanes that have a thread tile.
   __device__ __forceinline__ void add(const Walk& w, Product& product, bool has_tile) const {
     const bool adds = (w.here.adds >> w.at & 1) != 0;
     if constexpr (staged) {
@@ -169,7 +167,7 @@ struct GemmSmallRuns {
     w.asked -= Listed::count;
   }
 
-  // The sums of the runs from product `at` of `here` on, as far as they belong to thread tiles of this pass.
+  // Sums the runs from product `at` of `here` on, for the thread tiles of this pass.
   __device__ __forceinline__ void sum_up(const Listed& here, int at, long long last, int pass) const {
     constexpr Sizes sizes{};
     const int unit = pass * 32 + lane;
@@ -190,7 +188,7 @@ struct GemmSmallRuns {
           __syncwarp();
         }
         if constexpr (S.k > 0) add(w, product, has_tile);
-        if constexpr (staged) __syncwarp();  // its slot is written to next
+        if constexpr (staged) __syncwarp();  // the next copy overwrites its slot
         step(w);
       } while (!begins(w.here, w.next, w.at));
       if (has_tile) {
@@ -200,7 +198,7 @@ struct GemmSmallRuns {
     } while (w.here.first + w.at < last);
   }
 
-  // The runs that begin from `first` to `last` - 1, which is not beyond the list.
+  // Computes the runs that begin in [first, last), within the list.
   __device__ __forceinline__ void run(long long first, long long last) const {
     Listed here = look(first);
     while (here.begins == 0 && here.first + Listed::count < last) here = look(here.first + Listed::count);
@@ -215,7 +213,7 @@ struct GemmSmallRuns {
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 __device__ __forceinline__ void gemm_small_by_sums(const GemmSmallArgs<T>& args, unsigned char* shared) {
   const GemmSmallRuns<T, S, C> runs{args, shared};
-  // Sums of a fixed number of products are handed out whole.
+  // Sums of a fixed number of products are distributed whole.
   const long long each = S.sums == GemmSmallSums::fixed ? args.run : 1;
   const long long share = C.matrices_per_block / (C.threads / 32) * each;
   const long long of_tile = C.matrices_per_block * each;

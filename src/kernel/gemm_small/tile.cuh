@@ -1,6 +1,5 @@
-// One tile of the batch on its way through a block: its operands come in, its products are formed, its C
-// leaves, and the stages it used are loaded again. The order of the tiles is the kernel's matter
-// (gemm_small/stencil.cuh).
+// One tile of the batch in a block: loads its operands, forms its products, stores its C, and loads its
+// stages again. The stencil decides the order of tiles.
 #pragma once
 
 #include "kernel/gemm_small/copy.cuh"
@@ -35,8 +34,8 @@ struct GemmSmallTile {
   static constexpr bool interleaved = gemm_small_has(S, GemmSmallStep::interleaved);
   static constexpr bool keeps_entries = has_entries && !direct;
   static constexpr bool rings = gemm_small_rings(S, C);
-  // Threads that ask for bulk copies: one, or a warp that has a matrix each. Of the latter each also arrives
-  // when the small copies it asked for have come.
+  // Threads that issue bulk copies: one, or a warp with a matrix each, whose threads also arrive for their
+  // own small copies.
   static constexpr int issuers = has_entries ? 32 : 1;
   static constexpr int arrivals = has_entries ? 1 + issuers : 1;
 
@@ -83,8 +82,7 @@ struct GemmSmallTile {
   }
 
   __device__ __forceinline__ long long first(long long tile) const { return tile * C.matrices_per_block; }
-  // Problems in a tile; only the last one of the batch is not full. Blocks of an interleaved batch are stored
-  // whole.
+  // The problems of a tile; only the batch's last is not full. Interleaved blocks are stored whole.
   __device__ __forceinline__ int problems(long long tile) const {
     constexpr int block = interleaved ? 1 : S.interleave;
     const long long stored = (args.count + block - 1) / block * block;
@@ -101,24 +99,24 @@ struct GemmSmallTile {
     }
   }
 
-  // Elements by which a tile of a packed operand lies shifted in its stage.
+  // Returns the elements by which a packed operand's tile is shifted in its stage.
   template <Which X>
   __device__ __forceinline__ int shift(long long tile) const {
     if constexpr (!gemm_small_shifts(S, C, op<X>, sizeof(T))) return 0;
     const auto address = reinterpret_cast<unsigned long long>(base<X>() + first(tile) * op<X>.elements);
     return static_cast<int>(address % C.shift_bytes) / static_cast<int>(sizeof(T));
   }
-  // Elements of a packed operand's tile; the rows below its last column are not touched.
+  // Returns the elements of a packed operand's tile, without the rows below its last column.
   template <Which X>
   __device__ __forceinline__ int run_length(long long tile) const {
     return problems(tile) * op<X>.elements - (op<X>.ld - op<X>.rows) * lanes;
   }
 
-  // Problems of a tile that may lie beyond the last.
+  // Returns the problems of a tile that may lie beyond the last.
   __device__ __forceinline__ int known_problems(long long tile) const {
     return first(tile) < args.count ? problems(tile) : 0;
   }
-  // Entries of the first tiles; nothing else is on its way yet.
+  // Reads the entries of the first tiles; no other copy is in flight.
   __device__ __forceinline__ void read_first_entries(long long step) const {
     if constexpr (keeps_entries) {
       for (int stage = 0; stage < C.stages; ++stage) {
@@ -131,7 +129,7 @@ struct GemmSmallTile {
       __syncthreads();
     }
   }
-  // Those of one tile, waited for.
+  // Reads the entries of one tile and waits for them.
   __device__ __forceinline__ void read_entries(long long tile) const {
     entries().ask(first(tile), problems(tile), 0, C.threads);
     copy_async_commit();
@@ -139,11 +137,11 @@ struct GemmSmallTile {
     entries().judge(first(tile), problems(tile), 0);
     __syncthreads();
   }
-  // The thread that judges an entry is the one that asked for it, or has waited for the tile it came with.
+  // Checks the tile's entries: a thread checks what it requested, or what came with a tile it waited for.
   __device__ __forceinline__ void judge(long long tile, Place place) const {
     if constexpr (keeps_entries) entries().judge(first(tile), known_problems(tile), place.entries);
   }
-  // The entries of the tile that will be asked for when this one has been waited for.
+  // Requests the entries of the tile that will be loaded after this one.
   __device__ __forceinline__ void ask_entries(long long tile, long long step, Place place,
                                               int threads) const {
     const long long later = tile + step * C.stages;
@@ -151,7 +149,7 @@ struct GemmSmallTile {
     if constexpr (keeps_entries) entries().ask(first(later), known_problems(later), slot, threads);
   }
 
-  // One operand of a tile by bulk copies. Returns the bytes that this thread's copies will report.
+  // Loads one operand of a tile by bulk copies. Returns the bytes that this thread's copies will report.
   template <Which X>
   __device__ __forceinline__ unsigned bulk_in(long long tile, Place place) const {
     constexpr GemmSmallOperand o = op<X>;
@@ -172,7 +170,7 @@ struct GemmSmallTile {
     }
     return bytes;
   }
-  // By the first `issuers` threads.
+  // Called by the first `issuers` threads.
   __device__ __forceinline__ void fill_bulk(long long tile, long long step, Place place) const {
     unsigned bytes = bulk_in<a>(tile, place) + bulk_in<b>(tile, place);
     if constexpr (loads_c) bytes += bulk_in<c>(tile, place);
@@ -184,7 +182,7 @@ struct GemmSmallTile {
     if (threadIdx.x == 0) barrier_arrive_expect(barrier(place.stage), bytes);
   }
 
-  // One operand of a tile by asynchronous copies of all threads.
+  // Loads one operand of a tile by asynchronous copies of all threads.
   template <Which X>
   __device__ __forceinline__ void async_in(long long tile, Place place) const {
     constexpr GemmSmallOperand o = op<X>;
@@ -218,7 +216,7 @@ struct GemmSmallTile {
                             C.threads);
     }
   }
-  // An operand of a size of its own, as stored.
+  // Copies an operand with a size of its own, as stored.
   template <Which X>
   static __device__ __forceinline__ int own_rows(const GemmSmallSizes& s) {
     return int(X == a ? (S.trans_a ? s.k : s.m) : X == b ? (S.trans_b ? s.n : s.k) : s.m);
@@ -231,7 +229,7 @@ struct GemmSmallTile {
   static __device__ __forceinline__ long long own_ld(const GemmSmallSizes& s) {
     return X == a ? s.lda : X == b ? s.ldb : s.ldc;
   }
-  // A matrix of a size of its own, by one warp.
+  // Loads a matrix with a size of its own, by one warp.
   template <Which X>
   __device__ __forceinline__ void own_size_in(T* to, Place place, int q) const {
     const T* from = matrix<X>(entry(place, q));
@@ -245,7 +243,7 @@ struct GemmSmallTile {
       elements_async(to, from, rows, columns, ld, threadIdx.x % 32, 32);
   }
 
-  // Brings the operands of a tile on their way; a tile beyond the last is none. Called by all threads.
+  // Starts to load the operands of a tile, nothing beyond the last. Called by all threads.
   __device__ __forceinline__ void fill(long long tile, long long step, Place place) const {
     const bool exists = first(tile) < args.count;
     if constexpr (by_bulk) {
@@ -269,7 +267,7 @@ struct GemmSmallTile {
     }
   }
 
-  // The matrices of a problem where they lie in global memory, and in the stages of its tile.
+  // Returns the matrices of a problem in global memory, and in the stages of its tile.
   template <Which X>
   __device__ __forceinline__ auto in_global(long long problem, const Entry& e,
                                             const GemmSmallSizes& own) const {
@@ -290,7 +288,7 @@ struct GemmSmallTile {
     else
       return View{matrix<X>(e), o.contiguous ? o.rows : run_time_ld<X>(), 1};
   }
-  // An operand of a problem that lies at byte `at` of shared memory: A, B and C follow one another.
+  // Returns an operand of a problem at byte `at` of shared memory: A, B and C follow one another.
   template <Which X>
   __device__ __forceinline__ T* in_ring(int at, const GemmSmallSizes& own) const {
     const int m = int(own.m), n = int(own.n), k = int(own.k);
@@ -312,7 +310,7 @@ struct GemmSmallTile {
     }
   }
 
-  // One thread tile of problem q of a tile, of the height and width of P.
+  // Computes one thread tile of problem q, of the height and width of P.
   template <GemmSmallConfig P, class Sizes>
   __device__ __forceinline__ void compute(long long tile, Place place, int q, GemmSmallPlaceInC thread_tile,
                                           const Sizes& z, const Entry& e, const GemmSmallSizes& own,
@@ -348,7 +346,7 @@ struct GemmSmallTile {
     own = entries().own_sizes(place.entries, q);
     return entry(place, q);
   }
-  // A problem of a size of its own, by one warp.
+  // A problem of a size of its own, computed by one warp.
   struct Own {
     long long tile;
     Place place;
@@ -363,7 +361,7 @@ struct GemmSmallTile {
     const GemmSmallPlaceInC at{first_row + lane % gemm_small_own_m, first_column + lane / gemm_small_own_m};
     compute<gemm_small_own(C, ThreadM, ThreadN)>(o.tile, o.place, o.q, at, o.z, o.entry, o.sizes, 0, 0, 0);
   }
-  // With the least thread tile that serves what is left of the problem.
+  // Uses the smallest thread tile that covers the rest of the problem.
   template <int ThreadM, int ThreadN>
   __device__ __forceinline__ void multiply_columns(const Own& o, int first_row, int first_column) const {
     constexpr int less = ThreadN - C.size_step / gemm_small_own_n;
@@ -391,7 +389,7 @@ struct GemmSmallTile {
     const int here = problems(tile);
     const int shift_a = shift<a>(tile), shift_b = shift<b>(tile), shift_c = shift<c>(tile);
     GemmSmallSizes own{S.m, S.n, S.k, 0, 0, 0};
-    if constexpr (S.sizes_vary) {  // a problem for each warp
+    if constexpr (S.sizes_vary) {  // a problem per warp
       for (int q = threadIdx.x / 32; q < here; q += C.threads / 32) {
         const Entry e = read_entry(tile, place, q, own);
         if (e.c == nullptr) continue;
@@ -412,7 +410,7 @@ struct GemmSmallTile {
     }
   }
 
-  // From shared memory to global memory by all threads, in the order of memory.
+  // Stores from shared to global memory by all threads, in memory order.
   __device__ __forceinline__ void store_shared(long long tile, Place place) const {
     constexpr GemmSmallOperand o = op<c>;
     const T* from = stage<c>(place) + shift<c>(tile);
@@ -434,7 +432,7 @@ struct GemmSmallTile {
       }
     }
   }
-  // By the first `issuers` threads.
+  // Called by the first `issuers` threads.
   __device__ __forceinline__ void store_bulk(long long tile, Place place) const {
     constexpr GemmSmallOperand o = op<c>;
     const T* from = stage<c>(place) + shift<c>(tile);
@@ -453,7 +451,7 @@ struct GemmSmallTile {
     bulk_store_commit();
   }
 
-  // The tile has been multiplied: C leaves, and the stage that is free takes the next tile.
+  // After the multiplication: stores C and loads the next tile into the free stage.
   __device__ __forceinline__ void turn(long long tile, long long step, Place place, bool may_refill) const {
     if constexpr (by_bulk || C.store == GemmSmallStore::bulk) copy_engine_fence();
     if constexpr (!direct) __syncthreads();
@@ -468,7 +466,7 @@ struct GemmSmallTile {
         bulk_store_wait_read<Place::stores_pending>();
       }
       if constexpr (issuers > 1) __syncwarp();
-      if constexpr (!by_bulk) __syncthreads();  // all threads write into the freed stage
+      if constexpr (!by_bulk) __syncthreads();  // all threads write into the free stage
     }
     if (may_refill)
       fill(tile + step * (C.stages - Place::refill_lag), step, place.refilled());

@@ -1,5 +1,4 @@
-// The parts of one sum of products added up, always in the same order: the last step of a batch that is
-// reduced into one C. No C is read where beta is zero.
+// Adds up the parts of one sum of products, always in the same order. C is not read if beta is zero.
 #pragma once
 
 #include "kernel/common/element.cuh"

@@ -1,22 +1,21 @@
-// What a launch of the kernel that adds up the parts of a sum passes, read by the host compiler and by NVRTC
-// alike.
+// Launch arguments of the kernel that adds up the parts of a sum, for the host compiler and NVRTC.
 #pragma once
 
 namespace tilewright {
 
-// C = alpha (part 0 + part 1 + ...) + beta C; parts of m x n elements lie one behind the other.
+// C = alpha (part 0 + part 1 + ...) + beta C; parts of m x n elements are contiguous.
 template <class T>
 struct alignas(16) GemmSmallTotalArgs {
-  T alpha, beta;  // first, where the alignment of host and device complex numbers makes no difference
+  T alpha, beta;  // first, so that the alignment of host and device complex numbers makes no difference
   const T* parts;
   T* c;
-  T* const* c_at;  // where the address of C stands, where `c` is null
+  T* const* c_at;  // address of C's address, used if `c` is null
   long long part_count;
   long long m, n, ldc;
   bool reads_c;  // beta is not zero
 };
 
 inline constexpr int gemm_small_total_elements = 8;  // neighbours that a block adds up
-inline constexpr int gemm_small_total_shares = 128;  // threads that have an element together
+inline constexpr int gemm_small_total_shares = 128;  // threads per element
 
 }  // namespace tilewright

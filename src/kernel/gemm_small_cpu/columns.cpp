@@ -1,5 +1,4 @@
-// Maker of the columns kernels. Which configs there are and which is taken unasked:
-// gemm_small_cpu/columns_space.cpp.
+// Makes the columns kernels. gemm_small_cpu/columns_space.cpp lists their configs and the default one.
 #include "kernel/gemm_small_cpu/columns_flat.hpp"
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
 #include "kernel/gemm_small_cpu/columns_kvector.hpp"
@@ -22,7 +21,7 @@ class GeneratedKernel : public GemmSmallCpuKernel {
   Code code_;
 };
 
-// What the problems that fill no period are computed with: A held where the registers allow it.
+// Returns the config for problems that fill no period: A is held if the registers allow it.
 GemmSmallCpuConfig one_by_one(const GemmProblem& problem, GemmSmallCpuConfig config) {
   config.matrices_per_vector = 1;
   config.hold = Hold::a;

@@ -1,7 +1,5 @@
-// What a register block of the columns kernels costs, from what the instructions need: ports, issue, and the
-// latency of the sums as far as later blocks do not hide it. Without wisdom AVX2's config is the cheapest by
-// this model; measured sweeps say how near the best it comes (docs/gemm_small_cpu.md). Data are in the first
-// cache.
+// The cost of a register block: ports, issue, and the latency of the sums as far as later blocks do not hide
+// it, with data in L1. It selects AVX2's default config; docs/gemm_small_cpu.md compares it with sweeps.
 #include "kernel/gemm_small_cpu/columns_cost_space.hpp"
 
 #include <algorithm>
@@ -12,17 +10,17 @@ namespace {
 
 using C = GemmSmallCpuConfig;
 
-// In cycles and per cycle, of the narrower ones of the processors that have the instruction set.
+// In cycles and per cycle, for the narrower of the processors with the instruction set.
 struct Machine {
-  double multiply_adds = 2, loads = 1.8, stores = 1, issue = 4;  // loads cross lines now and then
-  double latency = 5;       // of a multiply-add and of an addition, with what goes between
-  double around = 8;        // of the load before the first and the store after the last
-  double window = 320;      // instructions that are looked ahead
-  double masked_load = 1;   // further instructions
-  double masked_store = 1;  // stores that one counts for
-  double turn_of_k = 4;     // instructions of a turn of the loop over k
+  double multiply_adds = 2, loads = 1.8, stores = 1, issue = 4;  // loads sometimes cross lines
+  double latency = 5;       // of a multiply-add, of an addition and between them
+  double around = 8;        // of the first load and the last store
+  double window = 320;      // instructions of the out-of-order window
+  double masked_load = 1;   // additional instructions
+  double masked_store = 1;  // stores that one costs
+  double turn_of_k = 4;     // instructions of an iteration over k
 };
-// Masked stores of AVX2 are several instructions on Intel's and dozens on AMD's processors.
+// A masked AVX2 store is several instructions on Intel's processors and dozens on AMD's.
 constexpr Machine avx2{.masked_store = 4};
 constexpr Machine avx512{.masked_load = 0};
 
@@ -32,14 +30,14 @@ struct Cost {
   double cycles(const Machine& m) const {
     const double ports[] = {multiply_adds / m.multiply_adds, loads / m.loads, stores / m.stores,
                             instructions / m.issue, waiting};
-    // What is not the bottleneck still costs a little.
+    // Ports that are not the bottleneck still cost a little.
     double sum = 0;
     for (const double port : ports) sum += port;
     return *std::max_element(std::begin(ports), std::end(ports)) + 0.03 * sum;
   }
 };
 
-// Stores of a vector's parts (Generator::store_split), and what takes the upper half down.
+// Returns the stores of a vector's parts (Generator::store_split) and the extraction of its upper half.
 double parts_of(const RowPiece& piece, int real_bytes) {
   const int bytes = piece.lanes * real_bytes, rest = bytes % 16;
   return (bytes > 16 ? 1 : 0) + (rest >= 8 ? 1 : 0) + (rest % 8 != 0 ? 1 : 0);
@@ -68,7 +66,7 @@ class BlockCost {
  private:
   static const Machine& machine_of(Isa isa) { return isa == Isa::avx512 ? avx512 : avx2; }
 
-  // `times` equal blocks.
+  // Adds `times` equal blocks.
   void add(std::size_t first, int rows, int columns, double times) {
     const double k = double(problem_.k), parts = tile_.parts, vectors = double(rows) * columns;
     const double sets = std::min(double(config_.k_sets), k), masked = masked_pieces(first, rows);

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <set>
 
 namespace tilewright::columns {
 namespace {
 
 int vector_bytes_of(Isa isa) { return isa == Isa::avx512 ? 64 : 32; }
 
-// What a vector holds of the batch.
+// The elements of the batch in a vector.
 struct FlatRun {
   const GemmProblem& problem;
   int lanes;
@@ -19,10 +18,10 @@ struct FlatRun {
       : problem(p), lanes(static_cast<int>(vector_bytes_of(isa) / size_bytes(p.dtype))) {}
 };
 
-// Fewer vectors than this per iteration and the loop itself would show.
+// With fewer vectors per iteration the loop overhead would show.
 constexpr int least_vectors = 4;
 
-// More would be long code, each step of it with an index vector of its own.
+// More elements would make long code, with an index vector per step.
 constexpr int most_elements = 64;
 constexpr int most_steps = 8;
 
@@ -33,7 +32,7 @@ int problems_per_period(const FlatRun& run) {
   return problems * std::max(1, least_vectors / vectors);
 }
 
-// Offsets in A (or B) of what step p needs for each lane of a vector of C; a period is numbered through.
+// Returns the offsets in A (or B) that step p needs for each lane of a vector of C, within the period.
 FlatGenerator::Lanes lanes_of_a(const FlatRun& run, int vector, int p) {
   const GemmProblem& problem = run.problem;
   FlatGenerator::Lanes lanes;
@@ -58,7 +57,7 @@ FlatGenerator::Lanes lanes_of_b(const FlatRun& run, int vector, int p) {
   return lanes;
 }
 
-// A permutation reads at most two vectors: of 512 bits neighbours, of 256 bits any two.
+// A permutation reads at most two vectors: with 512 bits neighbours, with 256 bits any two.
 bool within_two_vectors(const FlatRun& run, Isa isa) {
   const GemmProblem& problem = run.problem;
   const int vectors = static_cast<int>(problems_per_period(run) * problem.m * problem.n / run.lanes);
@@ -109,7 +108,7 @@ FlatGenerator::FlatGenerator(const GemmProblem& problem, const GemmSmallCpuConfi
   available_[operand_b] = problems_ * problem.k * problem.n;
 }
 
-// rsi, rdx, rcx: A, B, C; r8: whole periods left; rdi: the caller's arguments.
+// rsi, rdx, rcx: A, B, C; r8: remaining whole periods; rdi: the caller's arguments.
 void FlatGenerator::emit() {
   Xbyak::Label rest, plain;
   table_data_ = Xbyak::Label();
@@ -203,7 +202,7 @@ void FlatGenerator::period_body(bool stream) {
   }
 }
 
-// The problems left over run through the ordinary kernel, on a copy of the arguments.
+// Runs the remaining problems through the ordinary kernel, with a copy of the arguments.
 void FlatGenerator::call_rest() {
   constexpr int argument_bytes = (sizeof(GemmSmallCpuArguments) + 15) / 16 * 16;
   Xbyak::Label done;

@@ -1,11 +1,9 @@
-// Whole tiny problems side by side in a vector (config.matrices_per_vector = 0): a packed batch is read as
-// one run of elements, and each vector of C gets its elements of A and B by permutations. Real types, packed
-// strided batches with alpha = 1; problems beyond the last whole period are left to an ordinary columns
-// kernel.
+// Whole tiny problems side by side in a vector (config.matrices_per_vector = 0): a packed batch is one run of
+// elements, from which permutations select the A and B of each vector of C. For real types and packed strided
+// batches with alpha = 1; an ordinary columns kernel computes the problems beyond the last whole period.
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,7 +12,7 @@
 
 namespace tilewright::columns {
 
-// Why the flat kernel cannot serve the problem; "" when it can.
+// Returns why the flat kernel cannot serve the problem; "" if it can.
 std::string flat_refusal(const GemmProblem& problem, Isa isa);
 
 class FlatGenerator : public JitCode {
@@ -34,7 +32,7 @@ class FlatGenerator : public JitCode {
     bool operator==(const Value&) const = default;
   };
 
-  // Registers 0 and 1 sum; 2 and 3 are work space; then come remembered values, then index vectors.
+  // Registers 0 and 1 sum, 2 and 3 are scratch; then come remembered values, then index vectors.
   static constexpr int index_work_register = 2;
   static constexpr int low_work_register = 3;
   static constexpr int first_value_register = 4;
@@ -61,14 +59,14 @@ class FlatGenerator : public JitCode {
   void index_tables();
   Xbyak::Reg64 base(Operand operand) const { return operand == operand_a ? rsi : rdx; }
 
-  // gemm_small_cpu/columns_flat_avx2.cpp: the same with vectors of 256 bits, which permute one source at once
+  // gemm_small_cpu/columns_flat_avx2.cpp: the same with 256-bit vectors, which permute one source at a time
   bool has_wide_permutations() const { return config_.isa == Isa::avx512; }
   void gather_256(const Xbyak::Ymm& to, const Value& value);
   void permute_256(const Xbyak::Ymm& to, const Lanes& index, const Xbyak::Operand& from);
   void permute_two_256(const Xbyak::Ymm& to, const Lanes& index, const Xbyak::Operand& low,
                        const Xbyak::Operand& high);
 
-  // A register of the width of the instruction set.
+  // Returns a register of the width of the instruction set.
   Xbyak::Ymm vec(int index) const {
     return has_wide_permutations() ? Xbyak::Ymm(Xbyak::Zmm(index)) : Xbyak::Ymm(index);
   }
@@ -84,14 +82,13 @@ class FlatGenerator : public JitCode {
   int problems_ = 1;                           // per period
   int vectors_ = 1;                            // of C per period
   std::int64_t available_[2] = {};             // elements of A and B per period
-  std::vector<std::pair<Value, int>> values_;  // what registers hold, least recent first
+  std::vector<std::pair<Value, int>> values_;  // contents of registers, least recent first
   std::map<Lanes, int> tables_;                // index vectors, in order of first use
   std::map<Lanes, int> registers_;             // those kept in registers
   Xbyak::Label table_data_;
 };
 
-// The immediate of a permutation within groups of four elements, the same in each; none where the pattern is
-// another.
+// Returns the immediate of a permutation within groups of four elements, if it is the same in each.
 std::optional<std::uint8_t> quad_immediate(const FlatGenerator::Lanes& index);
 
 }  // namespace tilewright::columns

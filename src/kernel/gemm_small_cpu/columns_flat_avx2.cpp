@@ -1,6 +1,5 @@
-// How the flat kernel gets a vector of scattered elements with AVX2: loaded as it lies or with a broadcast,
-// permuted by an immediate or an index vector, or two vectors permuted alike and blended, since no
-// instruction permutes two. The cheapest that gives the elements is taken.
+// Gathers a vector of scattered elements with AVX2 by the cheapest of: a load or broadcast, permuted by an
+// immediate or an index vector, or two vectors permuted and blended, since no instruction permutes two.
 #include <algorithm>
 #include <optional>
 
@@ -43,8 +42,7 @@ std::optional<std::uint8_t> halves_immediate(const Elements& index) {
   return static_cast<std::uint8_t>(bits);
 }
 
-// What a permutation of one vector costs: 0 none, 1 by an immediate, 2 by one that crosses the halves or by
-// an index vector.
+// The cost of permuting a vector: 0 none, 1 by an immediate, 2 by one that crosses halves or an index vector.
 int permutation_cost(const Elements& index) {
   if (index[0] == 0 && is_run(index, static_cast<int>(index.size()))) return 0;
   const bool short_way = index.size() == 4 ? pair_immediate(index).has_value()  //
@@ -60,7 +58,7 @@ Elements from_start(const Elements& lanes, int start) {
 
 }  // namespace
 
-// Nothing beyond the period is read.
+// Reads nothing beyond the period.
 void FlatGenerator::gather_256(const Xbyak::Ymm& to, const Value& value) {
   const Lanes& lanes = value.lanes;
   const int available = static_cast<int>(available_[value.operand]);
@@ -88,7 +86,7 @@ void FlatGenerator::gather_256(const Xbyak::Ymm& to, const Value& value) {
   permute_two_256(to, index, from(last_start), from(second));
 }
 
-// `to` may be `from`, which is a register or memory.
+// `to` may be `from`, a register or memory.
 void FlatGenerator::permute_256(const Xbyak::Ymm& to, const Lanes& index, const Xbyak::Operand& from) {
   if (!from.isMEM()) count_other();
   if (permutation_cost(index) == 0) {
@@ -103,8 +101,7 @@ void FlatGenerator::permute_256(const Xbyak::Ymm& to, const Lanes& index, const 
   }
 }
 
-// Elements of two vectors, numbered through: each is permuted by the positions within it, which the other one
-// does not mind, and the two are blended.
+// Selects elements of two vectors: permutes each by the positions within it, and blends the results.
 void FlatGenerator::permute_two_256(const Xbyak::Ymm& to, const Lanes& index, const Xbyak::Operand& low,
                                     const Xbyak::Operand& high) {
   if (const auto halves = halves_immediate(index); halves && !low.isMEM()) {

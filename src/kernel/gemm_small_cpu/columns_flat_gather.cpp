@@ -1,5 +1,5 @@
-// How the flat kernel gets a vector of scattered elements of A or B: loaded with a broadcast, permuted from
-// memory, or permuted from whole vectors that were loaded once. Values are remembered while registers last.
+// Gathers a vector of scattered elements of A or B: loaded with a broadcast, permuted from memory, or
+// permuted from whole vectors that were loaded once. Registers keep recent values.
 #include <algorithm>
 
 #include "kernel/gemm_small_cpu/columns_flat.hpp"
@@ -7,8 +7,7 @@
 namespace tilewright::columns {
 namespace {
 
-// The immediate of a shuffle of whole 128-bit blocks of two vectors: the lower half of the result comes from
-// the first.
+// The immediate of a shuffle of 128-bit blocks of two vectors; the lower half comes from the first.
 bool block_immediate(const std::vector<int>& index, int& immediate) {
   const std::size_t lanes = index.size(), width = lanes / 4;
   immediate = 0;
@@ -41,7 +40,7 @@ std::optional<std::uint8_t> quad_immediate(const FlatGenerator::Lanes& index) {
 
 void FlatGenerator::forget_values() { values_.clear(); }
 
-// The register of a remembered value becomes the most recent one; the least recent is given to a new value.
+// Returns the register of a value and marks it most recent; a new value takes the least recent register.
 int FlatGenerator::claim(const Value& value) {
   int reg = first_value_register + static_cast<int>(values_.size());
   if (values_.size() == static_cast<std::size_t>(value_registers_)) {
@@ -70,7 +69,7 @@ Xbyak::Ymm FlatGenerator::gather(const Value& value) {
   return to;
 }
 
-// The elements lie in at most two whole vectors of the period.
+// True if the elements lie in at most two whole vectors of the period.
 bool FlatGenerator::within_aligned_vectors(const Value& value) const {
   const auto [lowest, highest] = std::minmax_element(value.lanes.begin(), value.lanes.end());
   const int first = *lowest / lanes_, last = *highest / lanes_;
@@ -137,7 +136,7 @@ void FlatGenerator::permute_registers(const Xbyak::Ymm& to, const Lanes& index, 
   }
 }
 
-// A run of 16 or 32 bytes repeated over the vector: the load port does it.
+// A run of 16 or 32 bytes, repeated over the vector by the load port.
 bool FlatGenerator::gather_broadcast(const Xbyak::Ymm& to, const Value& value) {
   const Lanes& lanes = value.lanes;
   for (const int bytes : {16, 32}) {
@@ -154,8 +153,7 @@ bool FlatGenerator::gather_broadcast(const Xbyak::Ymm& to, const Value& value) {
   return false;
 }
 
-// Elements that stay within their 128 bits (f32) or 256 bits (f64) in the same pattern: an immediate says it
-// all.
+// Elements with the same pattern in each 128 bits (f32) or 256 bits (f64), by an immediate.
 bool FlatGenerator::gather_in_lane(const Xbyak::Ymm& to, const Value& value) {
   const int lowest = *std::min_element(value.lanes.begin(), value.lanes.end());
   for (int start = std::max(0, lowest - 3); start <= lowest && start + lanes_ <= available_[value.operand];
@@ -172,7 +170,7 @@ bool FlatGenerator::gather_in_lane(const Xbyak::Ymm& to, const Value& value) {
   return false;
 }
 
-// Any pattern within two vectors, through an index vector. Nothing beyond the period is read.
+// Any pattern within two vectors, by an index vector. Reads nothing beyond the period.
 void FlatGenerator::gather_permute(const Xbyak::Ymm& to, const Value& value) {
   const Lanes& lanes = value.lanes;
   const auto available = static_cast<int>(available_[value.operand]);
@@ -197,7 +195,7 @@ void FlatGenerator::gather_permute(const Xbyak::Ymm& to, const Value& value) {
   real_bytes_ == 8 ? vpermi2pd(to, low, high) : vpermi2ps(to, low, high);
 }
 
-// The register that holds an index vector, loading it into a work register when it is not kept in one.
+// Returns the register of an index vector; loads it into a scratch register if none keeps it.
 Xbyak::Ymm FlatGenerator::index_vector(const Lanes& lanes) {
   const auto table = tables_.emplace(lanes, static_cast<int>(tables_.size())).first->second;
   if (const auto kept = registers_.find(lanes); kept != registers_.end()) return vec(kept->second);
@@ -207,7 +205,7 @@ Xbyak::Ymm FlatGenerator::index_vector(const Lanes& lanes) {
   return work;
 }
 
-// The index vectors that were used first stay in registers.
+// Registers keep the index vectors that are used first.
 void FlatGenerator::keep_tables() {
   const int first = first_value_register + value_registers_, end = has_wide_permutations() ? 32 : 16;
   for (const auto& [lanes, table] : tables_)

@@ -1,5 +1,4 @@
-// The skeleton of the columns kernel: prologue, batch loop, epilogue, and the instruction helpers the phases
-// share.
+// The skeleton of the columns kernel: prologue, batch loop, epilogue, and helpers the phases share.
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
 
 #include <cstddef>
@@ -62,7 +61,7 @@ void Generator::load_bases() {
     mov(rax, ptr[args_ + offsetof(GemmSmallCpuArguments, beta)]);
     mov(ptr[rsp + slot_beta], rax);
   }
-  // In registers: read from memory, they would wait for stores of C that share the low bits of their address.
+  // Kept in registers: loads would wait for stores of C with the same low address bits.
   const std::size_t strides[] = {offsetof(GemmSmallCpuArguments, stride_a),
                                  offsetof(GemmSmallCpuArguments, stride_b),
                                  offsetof(GemmSmallCpuArguments, stride_c)};
@@ -183,7 +182,7 @@ void Generator::problem_body() {
     looped_blocks();
   else
     straight_blocks();
-  if (prefetching_) prefetch_rest();  // what rounding left over
+  if (prefetching_) prefetch_rest();  // the rest of rounding
 }
 
 void Generator::epilogue() {
@@ -206,7 +205,7 @@ void Generator::constants() {
     align(64);
     L(ones_data_);
     for (int i = 0; i < 8; ++i) dq(f64() ? 0x3ff0000000000000ull : 0x3f8000003f800000ull);
-    L(sign_data_);  // the imaginary lanes' sign bits
+    L(sign_data_);  // sign bits of the imaginary lanes
     for (int i = 0; i < 8; ++i) dq(f64() && i % 2 == 0 ? 0ull : 0x8000000000000000ull);
   }
   if (tile_.packed_a) {
@@ -253,7 +252,7 @@ void Generator::load(const Xbyak::Xmm& reg, const RowPiece& piece, const Xbyak::
   vmovups(reg, from);
 }
 
-// The parts of a vector that is not full, by stores of 16, 8 and 4 bytes. What the register holds is lost.
+// Stores the parts of a partial vector by stores of 16, 8 and 4 bytes; overwrites the register.
 void Generator::store_split(const Xbyak::Xmm& reg, int bytes, const Xbyak::RegExp& to) {
   const Xbyak::Xmm low(reg.getIdx());
   if (bytes > 16) {

@@ -1,6 +1,5 @@
 // Generates the columns kernel for one problem and config: a batch loop around pack, k loop and update of C,
-// with the prefetches of later problems spread through it. Each phase is a small function; what varies is
-// read from the config and the Tile derived from it. System V calling convention, AVX2 or AVX-512.
+// with prefetches of later problems in between. System V calling convention, AVX2 or AVX-512.
 #pragma once
 
 #include <vector>
@@ -39,10 +38,10 @@ class Generator : public JitCode {
     slot_out = 48,
     slot_skip = 56,
     slot_columns = 64,
-    slot_run = 72,  // of sums: products of the run that no pass has taken
+    slot_run = 72,  // sums: remaining products of the run
     slot_pass = 80,
     slot_left = 88,
-    slot_start_a = 96,  // where the pass begins
+    slot_start_a = 96,  // start of the pass
     slot_start_b = 104,
     slot_rest = 112,  // products to the end of the batch
     slot_later = 120,
@@ -169,7 +168,7 @@ class Generator : public JitCode {
   std::int64_t scratch_bytes_ = 0;  // packed A, on the stack above the frame
   bool needs_frame_ = false;
   bool prefetching_ = false;
-  Store store_ = Store::plain;  // of the loop that is being emitted
+  Store store_ = Store::plain;  // of the loop being emitted
 
   Xbyak::Reg64 args_{Xbyak::Operand::RDI}, a_{Xbyak::Operand::RSI}, b_{Xbyak::Operand::RDX},
       c_{Xbyak::Operand::RCX}, count_{Xbyak::Operand::R8};

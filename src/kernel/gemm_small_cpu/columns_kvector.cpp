@@ -50,7 +50,7 @@ Xbyak::Zmm KVectorGenerator::accumulator(std::int64_t set, std::int64_t col) con
   return Xbyak::Zmm(static_cast<int>(set * problem_.n + col));
 }
 
-// rsi, rdx, rcx: A, B, C; r8: problems left.
+// rsi, rdx, rcx: A, B, C; r8: remaining problems.
 void KVectorGenerator::generate() {
   Xbyak::Label loop, done;
   prologue();
@@ -88,12 +88,12 @@ void KVectorGenerator::prologue() {
   mov(rdx, ptr[rdi + offsetof(GemmSmallCpuArguments, b)]);
   mov(rcx, ptr[rdi + offsetof(GemmSmallCpuArguments, c)]);
   mov(r8, ptr[rdi + offsetof(GemmSmallCpuArguments, count)]);
-  // In registers: read from memory, they would wait for stores of C that share the low bits of their address.
+  // Kept in registers: loads would wait for stores of C with the same low address bits.
   mov(r9, ptr[rdi + offsetof(GemmSmallCpuArguments, stride_a)]);
   mov(r10, ptr[rdi + offsetof(GemmSmallCpuArguments, stride_b)]);
   mov(r11, ptr[rdi + offsetof(GemmSmallCpuArguments, stride_c)]);
   if (!f64()) vmovups(Xbyak::Zmm(control_register), ptr[rip + control_data_]);
-  // The last, shorter group starts early and masks off the steps that are already summed.
+  // The last, shorter group starts early and masks the steps that are already summed.
   const std::int64_t rest = problem_.k % steps_;
   const std::int64_t skipped = (steps_ - rest) * problem_.m;
   mov(eax, static_cast<std::uint32_t>(0xffffu << skipped));

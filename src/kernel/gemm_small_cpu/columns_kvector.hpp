@@ -1,6 +1,6 @@
-// Several k steps side by side in one vector (config.k_per_vector): where a column of A is 16 or 32 bytes and
-// columns are packed, a 512-bit load brings 2 or 4 steps of k, and the partial sums are added at the end. For
-// short columns and long k. Real types, AVX-512, A and B as stored, alpha = 1, beta = 0 or 1.
+// Several k steps side by side in a vector (config.k_per_vector), for short columns and long k: if a packed
+// column of A has 16 or 32 bytes, a 512-bit load holds 2 or 4 steps, whose sums are added at the end. Real
+// types, AVX-512, A and B as stored, alpha = 1, beta = 0 or 1.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tilewright::columns {
 
-// Steps of k that one vector holds, or 0 with the reason why the kernel cannot serve the problem.
+// Returns the steps of k per vector, or 0 with the reason why the kernel cannot serve the problem.
 int k_steps_per_vector(const GemmProblem& problem, Isa isa, std::string* reason = nullptr);
 
 class KVectorGenerator : public JitCode {

@@ -63,8 +63,7 @@ void Generator::block(const Block& block, std::int64_t iterations) {
   update(block);
 }
 
-// All of A's rows of the block are loaded once; then the columns of C are finished one after the other, each
-// in its turn of the registers that are left.
+// Loads all of A's rows of the block once, then finishes C's columns one by one in alternating registers.
 void Generator::resident_block(const Block& block, std::int64_t iterations) {
   for (std::int64_t p = 0; p < problem_.k; ++p)
     for (int piece = 0; piece < block.pieces; ++piece) {
@@ -116,8 +115,7 @@ void Generator::resident_column(const Block& column, const Xbyak::Xmm& temporary
   }
 }
 
-// C read early seeds the first set; a rolled loop, and a sum of products, need the other accumulators
-// cleared.
+// C read early seeds the first set; a rolled loop or a sum of products needs the others cleared.
 void Generator::start_accumulators(const Block& block) {
   for (int set = 0; set < config_.k_sets; ++set)
     for (int part = 0; part < tile_.parts; ++part)
@@ -234,7 +232,7 @@ void Generator::step_holding_b(const Block& block, std::int64_t k_offset, int se
   for (int piece = 0; piece < block.pieces; ++piece) {
     const auto& rows = piece_of(block, piece);
     const auto from = ptr[base + static_cast<std::size_t>(a_offset(block, piece, k_offset))];
-    // One use of the rows: the multiply-add reads them itself where the access is exact.
+    // Rows used once: the multiply-add reads them itself if the access is exact.
     const bool direct = block.cols * tile_.parts == 1 && !rows.masked && rows.lanes * tile_.real_bytes >= 16;
     const auto value = vec(temporary + piece % temporaries, rows.bits);
     if (!direct) load(value, rows, from);

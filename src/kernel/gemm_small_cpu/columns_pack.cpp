@@ -1,11 +1,10 @@
-// Transposes the stored k x m matrix A into scratch as m x k, so that the k loop finds rows of op(A) in
-// vectors. Works in square tiles of 256-bit vectors; conjugation is left to the update of C.
+// Transposes the stored k x m matrix A into m x k scratch, so that the k loop finds rows of op(A) in vectors,
+// in square tiles of 256-bit vectors. The update of C conjugates.
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
 
 namespace tilewright::columns {
 
-// a_ points at the stored matrix and is advanced; the scratch lies at rsp + frame_bytes, of a sum where
-// packed_source_ says.
+// a_ points at the stored matrix and advances; scratch: rsp + frame_bytes, for a sum at packed_source_.
 void Generator::pack() {
   const int tile_rows = 32 / tile_.element_bytes;
   const std::int64_t full = problem_.m / tile_rows;
@@ -31,7 +30,7 @@ void Generator::pack() {
   load_mask();
 }
 
-// One row of tiles: `rows` rows of op(A), all of k.
+// Packs one row of tiles: `rows` rows of op(A), all of k.
 void Generator::pack_rows(std::int64_t rows) {
   const int width = 32 / tile_.element_bytes;
   const std::int64_t row_bytes = problem_.lda * tile_.element_bytes;
@@ -65,7 +64,7 @@ void Generator::pack_rows(std::int64_t rows) {
   }
 }
 
-// Rows in ymm0 .. become columns in ymm0 ..; units are whole elements of 4, 8 or 16 bytes.
+// Transposes rows in ymm0 .. to columns in ymm0 ..; units are whole elements of 4, 8 or 16 bytes.
 void Generator::transpose_units() {
   using Xbyak::Ymm;
   if (tile_.element_bytes == 16) {

@@ -1,5 +1,5 @@
-// Emits the prefetches of later problems. A register per operand runs ahead of the matrices; in straight-line
-// code it stays put and the displacement moves, in loops it is advanced at the end of each iteration.
+// Emits the prefetches of later problems. A register per operand runs ahead of the matrices: fixed in
+// straight-line code, advanced at the end of each iteration in loops.
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
 
 namespace tilewright::columns {
@@ -10,8 +10,7 @@ bool Generator::fetches(Stream stream) const {
   return prefetching_ && wanted[stream] && !is_broadcast(stream) && !mostly_gaps(stream);
 }
 
-// Columns of several lines far apart: fetching every line of the footprint would fetch what nobody reads, and
-// make code without bound.
+// True for distant columns of several lines: prefetching all would be useless, unbounded code.
 bool Generator::mostly_gaps(Stream stream) const {
   const std::int64_t rows[] = {problem_.a_rows(), problem_.b_rows(), problem_.m};
   const std::int64_t cols[] = {problem_.a_cols(), problem_.b_cols(), problem_.n};
@@ -19,7 +18,7 @@ bool Generator::mostly_gaps(Stream stream) const {
   return fetch_step(stream) == 64 && footprint(stream) / 64 > 2 * lines;
 }
 
-// Wide gaps between short columns: one line per column instead of every line of the footprint.
+// Short columns with wide gaps: one line per column instead of every line of the footprint.
 std::int64_t Generator::fetch_step(Stream stream) const {
   const std::int64_t rows[] = {problem_.a_rows(), problem_.b_rows(), problem_.m};
   const std::int64_t lds[] = {problem_.lda, problem_.ldb, problem_.ldc};
@@ -41,7 +40,7 @@ void Generator::start_prefetch() {
   std::int64_t loop_slots = 0;
   for (const int cols : tile_.col_blocks) loop_slots += cols * problem_.k;
   loop_slots *= static_cast<std::int64_t>(tile_.row_blocks.size());
-  // The first block of a sum comes to each product first; the next C is fetched once for a run.
+  // A sum's first block reads each product first; the next C is prefetched once per run.
   if (is_sum()) loop_slots = tile_.col_blocks.front() * problem_.k;
   for (int i = 0; i < stream_count; ++i) {
     const bool kept = is_sum() && (i == stream_c || (i == stream_a && tile_.packed_a && !is_pointer()));
@@ -69,7 +68,7 @@ void Generator::start_prefetch() {
   }
 }
 
-// A stretch of code with `slots` slots that runs `iterations` times per problem.
+// Begins a stretch of code with `slots` slots that runs `iterations` times per problem.
 void Generator::begin_region(std::int64_t slots, std::int64_t iterations) {
   region_looped_ = iterations > 1;
   if (!region_looped_) return;

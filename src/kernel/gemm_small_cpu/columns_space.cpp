@@ -1,5 +1,5 @@
-// Space, search and rule-of-thumb config of the columns kernels. No generated code depends on this file,
-// which is why its changes leave wisdom valid (cmake/build_info.cmake).
+// Space, search and default config of the columns kernels. No generated code depends on this file, so that
+// its changes leave wisdom valid (cmake/build_info.cmake).
 #include <algorithm>
 #include <limits>
 
@@ -40,7 +40,7 @@ bool same_pieces(const std::vector<columns::RowPiece>& x, const std::vector<colu
   });
 }
 
-// Whether this kind of tail is another way than those named before it.
+// True if this kind of tail differs from those before it in the list.
 bool tail_matters(const GemmProblem& problem, const C& config) {
   if (config.tail == Tail::mask) return true;
   const auto own = pieces_with(problem, config, config.tail);
@@ -61,10 +61,10 @@ bool overlap_within_block(const GemmProblem& problem, const C& config) {
 
 void row_axes(ConfigSpace& space, const GemmProblem& problem, Isa isa) {
   const std::int64_t column_bits = problem.m * size_bytes(problem.dtype) * 8;
-  space.axis(&C::isa, std::vector<Isa>{isa})
+  space.axis(&C::isa, {isa})
       .require("every byte offset within a matrix fits a 32-bit displacement",
                [=](const C&) { return within_displacement(problem); })
-      .axis(&C::matrices_per_vector, std::vector<int>{1, 0})
+      .axis(&C::matrices_per_vector, {1, 0})
       .require("whole problems fit side by side in a vector (0), or are computed one by one (1)",
                [=](const C& c) {
                  return c.matrices_per_vector == 1 || columns::flat_refusal(problem, c.isa).empty();
@@ -77,10 +77,10 @@ void row_axes(ConfigSpace& space, const GemmProblem& problem, Isa isa) {
                           : std::vector<Tail>{Tail::mask, Tail::narrow, Tail::overlap})
       .require("the kind of tail changes the row vectors",
                [=](const C& c) { return tail_matters(problem, c); })
-      .axis(&C::mr, std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8})
+      .axis(&C::mr, {1, 2, 3, 4, 5, 6, 7, 8})
       .require("mr is the size of an even split of the row vectors",
                [=](const C& c) {
-                 const auto count = static_cast<std::int64_t>(columns::make_tile(problem, c).pieces.size());
+                 const auto count = std::int64_t(columns::make_tile(problem, c).pieces.size());
                  return columns::even_split(count, c.mr).front() == c.mr;
                })
       .require("row vectors that overlap lie in one register block when C is read",
@@ -95,15 +95,15 @@ void block_axes(ConfigSpace& space, const GemmProblem& problem) {
   for (const int steps : {2, 4, 8, 16})
     if (steps < problem.k) unroll.push_back(steps);
   space.axis(&C::nr, columns_per_block)
-      .axis(&C::k_sets, std::vector<int>{1, 2, 3, 4})
+      .axis(&C::k_sets, {1, 2, 3, 4})
       .require("each set of accumulators gets a k step", [=](const C& c) { return c.k_sets <= problem.k; })
-      .axis(&C::hold, std::vector<Hold>{Hold::a, Hold::b, Hold::all_a, Hold::both, Hold::none})
+      .axis(&C::hold, {Hold::a, Hold::b, Hold::all_a, Hold::both, Hold::none})
       .require("problems side by side hold a, b, both or none; others a, b or all_a",
                [](const C& c) {
                  if (c.matrices_per_vector == 0) return c.hold != Hold::all_a;
                  return c.hold != Hold::both && c.hold != Hold::none;
                })
-      .axis(&C::c_load, std::vector<CLoad>{CLoad::late, CLoad::early, CLoad::ahead})
+      .axis(&C::c_load, {CLoad::late, CLoad::early, CLoad::ahead})
       .require("C is read at all",
                [=](const C& c) { return c.c_load == CLoad::late || problem.beta != Scalar::zero; })
       .require("C read early is added unscaled: real, alpha = beta = 1",
@@ -136,12 +136,12 @@ void block_axes(ConfigSpace& space, const GemmProblem& problem) {
 }
 
 void memory_axes(ConfigSpace& space, const GemmProblem& problem) {
-  space.axis(&C::k_per_vector, std::vector<int>{1, 2, 4})
+  space.axis(&C::k_per_vector, {1, 2, 4})
       .require("a vector holds this many k steps of A, or one", [=](const C& c) {
         return c.k_per_vector == 1 ||
                (c.matrices_per_vector == 1 && c.k_per_vector == columns::k_steps_per_vector(problem, c.isa));
       });
-  space.axis(&C::store, std::vector<Store>{Store::plain, Store::non_temporal, Store::non_temporal_direct})
+  space.axis(&C::store, {Store::plain, Store::non_temporal, Store::non_temporal_direct})
       .require("non-temporal stores write a contiguous C that is not read",
                [=](const C& c) {
                  return c.store == Store::plain || (problem.beta == Scalar::zero && packed_c(problem) &&
@@ -154,30 +154,16 @@ void memory_axes(ConfigSpace& space, const GemmProblem& problem) {
                         (c.matrices_per_vector == 1 && c.k_per_vector == 1 && c.vector_bits >= 256 &&
                          column_bytes % (c.vector_bits / 8) == 0 && column_bytes * problem.n % 64 == 0);
                })
-      .axis(&C::prefetch_bytes, std::vector<int>{0, 1024, 2048, 4096, 8192, 12288, 16384})
-      .axis(&C::prefetch_a, std::vector<bool>{true, false})
-      .axis(&C::prefetch_b, std::vector<bool>{true, false})
-      .axis(&C::prefetch_c, std::vector<bool>{true, false})
-      .axis(&C::prefetch_schedule,
-            std::vector<PrefetchSchedule>{PrefetchSchedule::spread, PrefetchSchedule::burst})
+      .axis(&C::prefetch_bytes, {0, 1024, 2048, 4096, 8192, 12288, 16384})
+      .axis(&C::prefetch_a, {true, false})
+      .axis(&C::prefetch_b, {true, false})
+      .axis(&C::prefetch_c, {true, false})
+      .axis(&C::prefetch_schedule, {PrefetchSchedule::spread, PrefetchSchedule::burst})
       .require("prefetch settings are left alone when nothing is prefetched", [](const C& c) {
         return c.prefetch_bytes > 0 || (c.prefetch_a && c.prefetch_b && c.prefetch_c &&
                                         c.prefetch_schedule == PrefetchSchedule::spread);
       });
 }
-
-}  // namespace
-
-Space<GemmSmallCpuConfig> columns_space(const GemmProblem& problem, Isa isa) {
-  ConfigSpace space;
-  row_axes(space, problem, isa);
-  block_axes(space, problem);
-  memory_axes(space, problem);
-  columns_sum_axes(space, problem);
-  return space;
-}
-
-namespace {
 
 // Enough independent accumulators to cover the latency of a multiply-add on two ports.
 constexpr int accumulators_wanted = 8;
@@ -201,7 +187,7 @@ bool short_of_body(const GemmProblem& problem, const C& config) {
   return step * problem.k <= body_limit || problem.k <= 4;
 }
 
-// The whole k where that is short, else four steps in a turn of the loop.
+// Unrolls the whole k if it is short, else four steps.
 void default_unroll(const GemmProblem& problem, C& config) {
   config.k_unroll = short_of_body(problem, config) ? 0 : 4;
   if (problem.k > 4 &&
@@ -211,14 +197,13 @@ void default_unroll(const GemmProblem& problem, C& config) {
 
 void default_block(const GemmProblem& problem, C& config) {
   const int limit = config.isa == Isa::avx512 ? 4 : 2;
-  const auto pieces = static_cast<std::int64_t>(columns::make_tile(problem, config).pieces.size());
+  const auto pieces = std::int64_t(columns::make_tile(problem, config).pieces.size());
   config.mr = columns::even_split(pieces, limit).front();
   if (!overlap_within_block(problem, config)) config.mr = columns::even_split(pieces, limit + 1).front();
   if (!overlap_within_block(problem, config)) {
     config.tail = Tail::narrow;
-    config.mr = columns::even_split(
-                    static_cast<std::int64_t>(columns::make_tile(problem, config).pieces.size()), limit)
-                    .front();
+    config.mr =
+        columns::even_split(std::int64_t(columns::make_tile(problem, config).pieces.size()), limit).front();
   }
   const auto fits = [&] {
     const Tile tile = columns::make_tile(problem, config);
@@ -227,7 +212,7 @@ void default_block(const GemmProblem& problem, C& config) {
   };
   // One vector of rows leaves registers for twice the columns, so that A is loaded once for all of them.
   const std::int64_t most_columns = config.mr == 1 ? 16 : 8;
-  for (int nr = static_cast<int>(std::min(problem.n, most_columns)); nr >= 1; --nr) {
+  for (int nr = int(std::min(problem.n, most_columns)); nr >= 1; --nr) {
     config.nr = columns::even_split(problem.n, nr).front();
     if (fits()) break;
   }
@@ -242,7 +227,7 @@ void default_block(const GemmProblem& problem, C& config) {
   default_unroll(problem, config);
 }
 
-// AVX2: of the cheapest blocks by the model the one that is named first.
+// AVX2's default: the first of the cheapest blocks by the model.
 class CheapestBlock {
  public:
   CheapestBlock(const GemmProblem& problem, const C& rows) : problem_(problem), best_(rows) {
@@ -265,7 +250,7 @@ class CheapestBlock {
  private:
   void try_rows(C config) {
     Tile tile = columns::make_tile(problem_, config);
-    const auto pieces = static_cast<std::int64_t>(tile.pieces.size());
+    const auto pieces = std::int64_t(tile.pieces.size());
     for (int mr = 1; mr <= std::min<std::int64_t>(pieces, most_rows); ++mr) {
       config.mr = mr;
       tile.row_blocks = columns::even_split(pieces, mr);
@@ -277,7 +262,7 @@ class CheapestBlock {
       }
     }
   }
-  // A is held where the registers allow it, else B: the model knows no difference.
+  // Holds A if the registers allow it, else B: the model sees no difference.
   void try_loops(C config, const Tile& tile) {
     for (const int sets : {1, 2, 3, 4}) {
       config.k_sets = sets;
@@ -301,15 +286,15 @@ class CheapestBlock {
   double least_ = std::numeric_limits<double>::infinity();
 };
 
-// AVX2 permutes one vector at once: what is side by side must come by broadcasts of whole columns of A, and
+// AVX2 permutes one vector at a time: problems side by side pay only if whole columns of A are broadcast and
 // whole columns of C fill the vectors.
 bool permutes_little(const GemmProblem& problem) {
   const std::int64_t column_bytes = problem.m * size_bytes(problem.dtype);
   return (column_bytes == 8 || column_bytes == 16) && column_bytes * problem.n % 16 == 0;
 }
 
-// Columns of A of 32 bytes are broadcast by the load itself; all else is permuted faster from registers. Long
-// periods of a batch that comes from memory keep it waiting.
+// The load itself broadcasts columns of A of 32 bytes; registers permute others faster. Long periods of a
+// batch in memory make it wait.
 void prefer_side_by_side(const GemmProblem& problem, const ConfigSpace& space, C& config) {
   if (problem.m * problem.n > (problem.residency == Residency::cold ? 16 : 25)) return;
   if (config.isa == Isa::avx2 && !permutes_little(problem)) return;
@@ -320,7 +305,7 @@ void prefer_side_by_side(const GemmProblem& problem, const ConfigSpace& space, C
   if (space.contains(other)) config = other;
 }
 
-// Where problem and space allow it.
+// Sets a member if problem and space allow it.
 template <class M>
 void prefer(const ConfigSpace& space, C& config, M C::*member, M value) {
   C other = config;
@@ -328,14 +313,14 @@ void prefer(const ConfigSpace& space, C& config, M C::*member, M value) {
   if (space.contains(other)) config = other;
 }
 
-// Of AVX-512, whose blocks do not come from the model.
+// For AVX-512, whose blocks do not come from the model.
 void prefer_loads_ahead(const GemmProblem& problem, const ConfigSpace& space, C& config) {
   if (columns::make_tile(problem, config).masked) prefer(space, config, &C::c_load, CLoad::ahead);
 }
 
-// Complex kernels keep a swapped copy of A beside it: holding both for every k was measured three times
-// slower. Columns of one masked vector: with A held, the old C is no longer read ahead of the stores before
-// it, and a masked store is not forwarded to the load that overlaps it (five times slower).
+// Holding all of A was three times slower for complex kernels, which keep a swapped copy of it too. With
+// columns of one masked vector it was five times slower: the old C is then not read ahead of earlier stores,
+// and a masked store is not forwarded to an overlapping load.
 void prefer_all_of_a(const GemmProblem& problem, const ConfigSpace& space, C& config) {
   const columns::Tile tile = columns::make_tile(problem, config);
   const bool waits_for_stores = tile.masked && problem.beta != Scalar::zero &&
@@ -345,7 +330,7 @@ void prefer_all_of_a(const GemmProblem& problem, const ConfigSpace& space, C& co
 }
 
 void prefer_for_memory(const GemmProblem& problem, const ConfigSpace& space, C& config) {
-  // Masked columns of C make neighbouring problems share lines, which hardware prefetch alone brings in late.
+  // Masked columns of C make neighbouring problems share lines, which hardware prefetches too late.
   if (problem.residency == Residency::l2 && columns::make_tile(problem, config).masked)
     prefer(space, config, &C::prefetch_bytes, 2048);
   if (problem.residency != Residency::cold) return;
@@ -354,31 +339,7 @@ void prefer_for_memory(const GemmProblem& problem, const ConfigSpace& space, C& 
   prefer(space, config, &C::store, Store::non_temporal_direct);
 }
 
-}  // namespace
-
-GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa) {
-  C config = default_rows(problem, isa);
-  if (problem.sums != Sums::none) return columns_sum_default(problem, config);
-  const auto space = columns_space(problem, isa);
-  if (isa == Isa::avx2) {
-    config = CheapestBlock(problem, config).config();
-    prefer_side_by_side(problem, space, config);
-  } else {
-    default_block(problem, config);
-    prefer_loads_ahead(problem, space, config);
-    prefer_side_by_side(problem, space, config);
-    prefer_all_of_a(problem, space, config);
-    // Short columns and long k: several steps of k fill the vector.
-    if (problem.k >= 16) prefer(space, config, &C::k_per_vector, columns::k_steps_per_vector(problem, isa));
-    if (config.k_per_vector > 1) prefer(space, config, &C::k_sets, 2);
-  }
-  prefer_for_memory(problem, space, config);
-  return config;
-}
-
-namespace {
-
-// Data in cache: the shape of the register block matters, memory does not.
+// With data in cache only the shape of the register block matters.
 void narrow_to_hot(ConfigSpace& space, const GemmProblem& problem, const C& base) {
   const int parts = is_complex(problem.dtype) ? 2 : 1;
   const bool early = columns_space(problem, base.isa).contains([&] {
@@ -409,7 +370,7 @@ void narrow_to_hot(ConfigSpace& space, const GemmProblem& problem, const C& base
                });
 }
 
-// Data in memory: how far and how it is prefetched and written matters, around the default block.
+// With data in memory, prefetches and stores matter, around the default block.
 void narrow_to_cold(ConfigSpace& space, const C& base) {
   space
       .require("cold: the default block",
@@ -425,6 +386,35 @@ void narrow_to_cold(ConfigSpace& space, const C& base) {
 }
 
 }  // namespace
+
+Space<GemmSmallCpuConfig> columns_space(const GemmProblem& problem, Isa isa) {
+  ConfigSpace space;
+  row_axes(space, problem, isa);
+  block_axes(space, problem);
+  memory_axes(space, problem);
+  columns_sum_axes(space, problem);
+  return space;
+}
+
+GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa) {
+  C config = default_rows(problem, isa);
+  if (problem.sums != Sums::none) return columns_sum_default(problem, config);
+  const auto space = columns_space(problem, isa);
+  if (isa == Isa::avx2) {
+    config = CheapestBlock(problem, config).config();
+    prefer_side_by_side(problem, space, config);
+  } else {
+    default_block(problem, config);
+    prefer_loads_ahead(problem, space, config);
+    prefer_side_by_side(problem, space, config);
+    prefer_all_of_a(problem, space, config);
+    // For short columns and long k, several steps of k fill the vector.
+    if (problem.k >= 16) prefer(space, config, &C::k_per_vector, columns::k_steps_per_vector(problem, isa));
+    if (config.k_per_vector > 1) prefer(space, config, &C::k_sets, 2);
+  }
+  prefer_for_memory(problem, space, config);
+  return config;
+}
 
 Space<GemmSmallCpuConfig> columns_search(const GemmProblem& problem, Isa isa) {
   const C base = columns_default(problem, isa);

@@ -1,6 +1,5 @@
 // Non-temporal stores for any size: C of consecutive problems is computed into a line buffer on the stack and
-// leaves it in whole aligned lines that bypass the caches. The first and the last partial line are written
-// with ordinary stores, because they may belong to a neighbour's problem as well.
+// stored in whole aligned lines. Partial lines at both ends use ordinary stores, for they may be shared.
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
 
 namespace tilewright::columns {
@@ -16,8 +15,8 @@ std::int64_t Generator::staging_bytes() const {
   return (flush_bytes + c_bytes + 2 * 64 + 63) / 64 * 64;
 }
 
-// c_ moves to the buffer, at the destination's offset within its line. slot_out: where line 0 of the buffer
-// goes; slot_skip: leading bytes of the buffer that are not ours.
+// c_ moves to the buffer, at the destination's offset within its line. slot_out: the place of the buffer's
+// line 0; slot_skip: its leading bytes that belong to others.
 void Generator::start_staging() {
   mov(rax, c_);
   and_(rax, 63);
@@ -49,7 +48,7 @@ void Generator::flush_staging(bool at_end) {
   copy_dwords(r9, r10, c_);
 }
 
-// Writes every whole line of the buffer and moves the rest to its beginning. At least one line is complete.
+// Stores every whole line of the buffer, at least one, and moves the rest to its beginning.
 void Generator::write_lines() {
   const auto buffer = static_cast<std::size_t>(frame_bytes + scratch_bytes_);
   Xbyak::Label aligned, line, rest;
@@ -94,7 +93,7 @@ void Generator::write_lines() {
   counts().instructions += 7 * lines, counts().loads += lines, counts().stores += lines;
 }
 
-// Copies [from, end) in words of 4 bytes, advancing both pointers; eax is lost.
+// Copies [from, end) in words of 4 bytes, advancing both pointers; clobbers eax.
 void Generator::copy_dwords(const Xbyak::Reg64& to, const Xbyak::Reg64& from, const Xbyak::Reg64& end) {
   Xbyak::Label loop, done;
   L(loop);

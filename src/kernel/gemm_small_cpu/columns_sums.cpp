@@ -1,6 +1,5 @@
-// Sums of products into one C: a loop over the runs of equal C around a loop over the register blocks, each
-// of which takes all products of the run, or so many that A and B stay in the first cache, before it touches
-// C. Which register block, k loop and update of C there are is the other files' of this stem.
+// Sums of products into one C: a loop over runs of equal C around the register blocks, each of which takes
+// all products of the run, or as many as keep A and B in L1, before it updates C.
 #include <cstddef>
 
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
@@ -29,7 +28,7 @@ void Generator::sums() {
   counts().instructions += 2;
 }
 
-// The address of C, and how many products from here on have it.
+// Loads the address of C and counts the products that share it.
 void Generator::begin_run() {
   if (prefetching_) mov(ptr[rsp + slot_rest], count_);
   if (is_pointer()) mov(c_, ptr[cursor_[stream_c]]);
@@ -68,7 +67,7 @@ void Generator::prefetch_next_c() {
   counts().instructions += 3, counts().loads += 1;
 }
 
-// The products that all blocks take one after the other.
+// Counts the products that all blocks take one after the other.
 void Generator::begin_pass() {
   mov(rax, ptr[rsp + slot_run]);
   if (splits_runs()) {
@@ -85,7 +84,7 @@ void Generator::begin_pass() {
   counts().instructions += 4, counts().loads += 1, counts().stores += 3;
 }
 
-// Each A of the pass into a scratch of its own: packing takes the registers that sums stand in.
+// Packs each A of the pass into its own scratch first, since packing uses the registers of sums.
 void Generator::pack_pass() {
   Xbyak::Label loop;
   mov(rax, ptr[rsp + slot_pass]);
@@ -164,7 +163,7 @@ void Generator::leave_product(const Block& block) {
   }
 }
 
-// beta is of the first pass over a run; later ones add to what it left.
+// The first pass over a run applies beta; later ones add to its result.
 void Generator::update_of_pass(const Block& block) {
   if (!splits_runs() || problem_.beta == Scalar::one) {
     scale_and_add(block);

@@ -1,4 +1,4 @@
-// What sums of products into one C add to the space of the columns kernels, and their rule-of-thumb config.
+// The axes that sums of products into one C add to the space of columns kernels, and their default.
 #include <algorithm>
 
 #include "kernel/gemm_small_cpu/columns_tile.hpp"
@@ -9,8 +9,7 @@ namespace {
 
 using C = GemmSmallCpuConfig;
 
-// Of A and B that the blocks of one C take again and again, from the second cache: C is read and written
-// less often the more there is of them.
+// Bytes of A and B that the blocks of one C reuse from L2: the larger, the less often C is read and written.
 constexpr std::int64_t pass_bytes = 136 << 10;
 constexpr std::int64_t most_packed_bytes = 24 << 10;  // on the stack
 // Longer bodies of the loop over products gain nothing and cost instruction cache.
@@ -32,10 +31,10 @@ bool fits(const GemmProblem& problem, const C& config) {
          columns::update_registers(tile, problem, config) <= tile.register_count;
 }
 
-// The widest block that the registers hold, so that C stays there as a whole if it can.
+// Selects the widest block that the registers hold, so that C stays there as a whole if it can.
 void widest_block(const GemmProblem& problem, C& config) {
   double best = -1;
-  const auto pieces = static_cast<std::int64_t>(columns::make_tile(problem, config).pieces.size());
+  const auto pieces = std::int64_t(columns::make_tile(problem, config).pieces.size());
   const C rows = config;
   for (int mr = 1; mr <= 8; ++mr)
     for (int nr = 1; nr <= 28; ++nr) {
@@ -47,7 +46,7 @@ void widest_block(const GemmProblem& problem, C& config) {
       const bool apart = tile.pieces.size() > 1 && tile.row_blocks.back() == 1 &&
                          tile.row_blocks.size() > 1 && other.tail == Tail::overlap;
       if (!fits(problem, other) || apart) continue;
-      // Multiply-adds for each load, and as few blocks as possible.
+      // Multiply-adds per load, over the number of blocks.
       const double rate = double(mr * nr) / double(mr + nr * tile.parts);
       const double score = rate / double(tile.row_blocks.size() * tile.col_blocks.size());
       if (score > best) best = score, config = other;
@@ -58,10 +57,10 @@ void widest_block(const GemmProblem& problem, C& config) {
 
 void columns_sum_axes(Space<GemmSmallCpuConfig>& space, const GemmProblem& problem) {
   if (problem.sums == Sums::none) {
-    space.axis(&C::sum_block, std::vector<int>{0});
+    space.axis(&C::sum_block, {0});
     return;
   }
-  space.axis(&C::sum_block, std::vector<int>{0, 1, 2, 4, 8, 16})
+  space.axis(&C::sum_block, {0, 1, 2, 4, 8, 16})
       .require("sums take products one by one and write C by plain stores",
                [](const C& c) {
                  return c.matrices_per_vector == 1 && c.k_per_vector == 1 && c.store == Store::plain;

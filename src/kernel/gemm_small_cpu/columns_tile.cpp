@@ -45,8 +45,7 @@ std::vector<RowPiece> row_pieces(std::int64_t rows, int real_bytes, const GemmSm
   return pieces;
 }
 
-// A masked store occupies its whole width in the store buffer: the columns of the next C that it covers wait
-// for it.
+// A masked store occupies its full width in the store buffer: columns of the next C that it covers wait.
 int columns_behind_mask(const Tile& tile, const GemmProblem& problem, Tail tail) {
   if (!tile.masked || tail == Tail::split) return 1;
   const RowPiece& last = tile.pieces.back();
@@ -55,7 +54,7 @@ int columns_behind_mask(const Tile& tile, const GemmProblem& problem, Tail tail)
   return static_cast<int>(std::min<std::int64_t>((beyond + column - 1) / column, problem.n));
 }
 
-// Straight-line code beyond this many instructions no longer fits the micro-op cache.
+// Longer straight-line code no longer fits the micro-op cache.
 constexpr std::int64_t straight_code_limit = 2000;
 
 std::int64_t block_instructions(const Tile& tile, const GemmProblem& problem,
@@ -70,8 +69,7 @@ std::int64_t block_instructions(const Tile& tile, const GemmProblem& problem,
   return total;
 }
 
-// Fills loop_columns and code_instructions. Column blocks differ by one column at most: looped, two bodies
-// remain.
+// Fills loop_columns and code_instructions. Column blocks differ by at most one column: looped, two bodies.
 void choose_loops(Tile& tile, const GemmProblem& problem, const GemmSmallCpuConfig& config) {
   std::int64_t straight = 0;
   for (const int cols : tile.col_blocks) straight += block_instructions(tile, problem, config, cols);

@@ -1,6 +1,4 @@
-// How the columns kernels cut C into register blocks: pure functions of problem and config, shared by the
-// constraints of the space and by the generator, so that what is declared legal is what is emitted. Nothing
-// here emits code.
+// The division of C into register blocks by the columns kernels: pure functions of problem and config.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +9,7 @@
 
 namespace tilewright::columns {
 
-// Consecutive rows of one column of C that share a vector register, counted in real lanes (a complex row is
-// two).
+// Consecutive rows of one column of C that share a vector register, in real lanes (a complex row is two).
 struct RowPiece {
   std::int64_t first = 0;  // first lane of the column
   int lanes = 0;           // lanes that belong to the matrix
@@ -31,10 +28,10 @@ struct Tile {
   std::vector<int> col_blocks;   // columns per register block, larger ones first
   bool packed_a = false;         // op(A) is transposed into scratch before the k loop
   std::int64_t packed_lda = 0;   // leading dimension of that scratch, elements
-  int ahead_columns = 0;         // columns of the next C that are loaded before this one is stored
+  int ahead_columns = 0;         // columns of the next C loaded before this one is stored
   int register_count = 32;
   bool masked = false;                 // some piece is masked
-  std::int64_t code_instructions = 0;  // estimate of what is emitted
+  std::int64_t code_instructions = 0;  // estimated instructions
   bool loop_columns =
       false;  // equal column blocks share code in a loop: straight-line code would be too long
 };
@@ -47,11 +44,11 @@ Tile make_tile(const GemmProblem& problem, const GemmSmallCpuConfig& config);
 int loop_registers(const Tile& tile, const GemmProblem& problem, const GemmSmallCpuConfig& config);
 int update_registers(const Tile& tile, const GemmProblem& problem, const GemmSmallCpuConfig& config);
 
-// Registers that one column of C takes while all of A is held: its accumulators or the update's work space.
+// Registers for one column of C while all of A is held: its accumulators or the update's scratch.
 int column_registers(const Tile& tile, const GemmProblem& problem, const GemmSmallCpuConfig& config,
                      int rows);
 
-// B is multiplied straight from memory (embedded broadcast) rather than through a register.
+// True if B is multiplied from memory (embedded broadcast) instead of a register.
 bool embedded_broadcast(const GemmSmallCpuConfig& config, int block_pieces);
 
 // Splits `total` into the fewest parts of at most `limit`, as even as possible, larger ones first.

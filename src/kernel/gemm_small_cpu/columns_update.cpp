@@ -1,5 +1,4 @@
-// The update of C after the k loop of a block: C = alpha * acc + beta * C, all loads of the block before its
-// first store.
+// The update of C after a block's k loop, C = alpha * acc + beta * C, with all loads before the first store.
 #include <cstddef>
 
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
@@ -36,7 +35,7 @@ int Generator::ahead_register(int piece, int col) const {
 }
 
 // Complex rows hold (re, im) pairs x; the loop gathered p = x * re(b) and q = x * im(b). With s = q swapped
-// in pairs the product x * b is (p.re - s.re, p.im + s.im); conjugation of A or B turns the signs.
+// in pairs the product x * b is (p.re - s.re, p.im + s.im); conjugation of A or B flips the signs.
 void Generator::combine_complex(const Block& block) {
   const bool conj_a = problem_.op_a == Op::conj_trans;
   const bool conj_b = problem_.op_b == Op::conj_trans;
@@ -106,7 +105,7 @@ void Generator::scale_and_add(const Block& block) {
     }
 }
 
-// C in a register: loaded ahead, or now into the first work register.
+// Returns C in a register: loaded ahead, or now into the first scratch register.
 Xbyak::Xmm Generator::old_c(const Block& block, int piece, int col) {
   const auto& rows = piece_of(block, piece);
   if (from_ahead(block, col)) return vec(ahead_register(piece, col), rows.bits);
@@ -158,9 +157,8 @@ void Generator::multiply_complex(const Block& block, const Xbyak::Xmm& value, in
   f64() ? vfmaddsub132pd(value, swapped, re) : vfmaddsub132ps(value, swapped, re);
 }
 
-// A masked store of C makes a load of the next C wait for it when the two overlap, so the first columns of
-// the next problem are loaded before the last stores of this one. The last problem loads its own columns
-// again.
+// A load of C waits for a masked store that overlaps it, so the first columns of the next problem are loaded
+// before the last stores of this one. The last problem loads its own columns again.
 void Generator::load_ahead() {
   if (is_pointer()) {
     xor_(eax, eax);

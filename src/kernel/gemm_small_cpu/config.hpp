@@ -1,5 +1,4 @@
-// The config of batched small GEMM on the CPU: one point of its search space. It says HOW a problem is
-// computed and nothing about which; the same struct serves strided, pointer and interleaved batches.
+// The config of batched small GEMM on the CPU: strided, pointer and interleaved batches.
 #pragma once
 
 #include "core/fields.hpp"
@@ -7,19 +6,17 @@
 namespace tilewright {
 
 enum class Isa : std::uint8_t { portable, avx2, avx512 };
-// How the rows beyond the last whole vector are handled: in a vector of which a mask hides the rest, in the
-// same with stores of its parts (AVX2: masked stores are slow on some processors, and none is forwarded to
-// the next load), in narrower vectors, or in one that covers rows a second time.
+// The vectors of rows beyond the last whole one: masked, masked with stores of parts (on AVX2 masked stores
+// are slow on some processors and never forwarded to a load), narrower, or overlapping earlier rows.
 enum class Tail : std::uint8_t { mask, split, narrow, overlap };
-// Which operand of the multiply-add is held in registers while the other comes from memory: the rows of A or
-// the columns of B of one k step, or all of A's rows of the block for the whole k while the columns of C pass
-// one by one. Where whole problems lie side by side in a vector: whose whole vectors are loaded once and then
-// permuted, A's, B's, both, or none (every permutation reads memory).
+// The multiply-add's operand in registers, while the other comes from memory: A's rows or B's columns of one
+// k step, or all of A's rows of the block for the whole k. With whole problems side by side in a vector: the
+// operands whose vectors are loaded once and then permuted (none: permutations read memory).
 enum class Hold : std::uint8_t { a, b, all_a, both, none };
 // When C is read: before the k loop, after it, or one problem ahead of the store.
 enum class CLoad : std::uint8_t { early, late, ahead };
-// How C is written: ordinary stores, or past the caches, through a line buffer (any size) or straight from
-// the registers (columns of whole vectors; the line buffer serves a C that is not aligned to lines).
+// Stores of C: ordinary, or bypassing the caches through a line buffer (any size) or from registers (columns
+// of whole vectors; the line buffer serves a C that is not aligned to lines).
 enum class Store : std::uint8_t { plain, non_temporal, non_temporal_direct };
 enum class PrefetchSchedule : std::uint8_t { spread, burst };
 
@@ -36,12 +33,12 @@ struct GemmSmallCpuConfig {
   Tail tail = Tail::mask;
   CLoad c_load = CLoad::late;
   Store store = Store::plain;
-  int prefetch_bytes = 0;  // how far ahead in each stream the next problems are prefetched; 0 = never
+  int prefetch_bytes = 0;  // distance of prefetches in each stream; 0 = none
   bool prefetch_a = true;
   bool prefetch_b = true;
   bool prefetch_c = true;
   PrefetchSchedule prefetch_schedule = PrefetchSchedule::spread;
-  // Sums into one C: products that one register block takes before the next block does; 0 = all of the run.
+  // Sums into one C: products that a register block takes before the next block does; 0 = the whole run.
   int sum_block = 0;
 
   friend bool operator==(const GemmSmallCpuConfig&, const GemmSmallCpuConfig&) = default;

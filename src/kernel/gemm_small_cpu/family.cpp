@@ -1,5 +1,4 @@
-// Picks the part of gemm_small_cpu that serves a problem: by ISA first (portable serves every layout), then
-// by layout.
+// Selects the part of gemm_small_cpu for a problem: by ISA (portable serves every layout), then by layout.
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "kernel/gemm_small_cpu/parts.hpp"
 #include "kernel/jit/x86.hpp"

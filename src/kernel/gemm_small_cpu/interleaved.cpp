@@ -1,5 +1,4 @@
-// Space, rule-of-thumb config and maker of the interleaved part of gemm_small_cpu. The code itself is emitted
-// by gemm_small_cpu/interleaved_code.cpp.
+// Space, default config and maker of the interleaved kernels of gemm_small_cpu.
 #include "kernel/gemm_small_cpu/interleaved.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ using C = GemmSmallCpuConfig;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
-// Furthest byte that one iteration of the k loop addresses from its pointers.
+// Returns the furthest byte that an iteration of the k loop addresses from its pointers.
 std::int64_t reach_bytes(const GemmProblem& problem, const GemmSmallCpuConfig& config) {
   const InterleavedGeometry g(problem, config.vector_bits);
   const std::int64_t steps = config.k_unroll == 0 ? std::max<std::int64_t>(problem.k, 1) : config.k_unroll;
@@ -37,7 +36,7 @@ std::vector<int> up_to(std::int64_t limit, int most) {
   return values;
 }
 
-// Axes of the register block and the k loop, each followed by the constraints that need no later axis.
+// Adds the axes of the register block and the k loop, each followed by the constraints on it.
 void block_axes(Space<C>& space, const GemmProblem& problem, Isa isa) {
   const bool complex = is_complex(problem.dtype);
   space.axis(&C::isa, std::vector{isa})
@@ -95,7 +94,7 @@ void memory_axes(Space<C>& space, const GemmProblem& problem) {
       .axis(&C::prefetch_schedule, std::vector{PrefetchSchedule::spread});
 }
 
-// Cycles of one slice if loads and multiply-adds flow two per cycle: what mr and nr are compared by.
+// Returns the cycles of one slice with two loads and two multiply-adds per cycle, to compare mr and nr.
 double estimated_cycles(const GemmProblem& problem, int mr, int nr) {
   const int work = is_complex(problem.dtype) ? 2 : 1;
   double cycles = 0;
@@ -103,7 +102,7 @@ double estimated_cycles(const GemmProblem& problem, int mr, int nr) {
     for (const Strip& rows : deal(problem.m, mr)) {
       const double multiply_adds = work * rows.size * columns.size;
       const double loads = rows.size + work * columns.size;
-      const double latency = 4;  // of a chain of multiply-adds, when there are too few chains to hide it
+      const double latency = 4;  // of a chain of multiply-adds, if too few chains hide it
       const double step = std::max({multiply_adds / 2, loads / 2, latency / 2});
       cycles += rows.count * columns.count * (step * double(problem.k) + loads / 2 + 8);
     }
@@ -124,8 +123,8 @@ void choose_register_block(const GemmProblem& problem, const Space<GemmSmallCpuC
     }
 }
 
-// Measured on a core with 48 KiB of L1: the next slice is worth fetching while two of them and their
-// neighbours fit; then C, which is touched once, is left to the hardware; then A and B alone fill the cache.
+// Measured with 48 KiB of L1: the next slice is worth prefetching while two of them and their neighbours fit,
+// then A and B alone while these do.
 void choose_prefetch(const GemmProblem& problem, C& config) {
   constexpr std::int64_t l1_bytes = 48 * 1024;
   const InterleavedGeometry g(problem, config.vector_bits);
@@ -184,8 +183,7 @@ Space<GemmSmallCpuConfig> interleaved_space(const GemmProblem& problem, Isa isa)
   return space;
 }
 
-// The register blocks within a third of the best estimate, k loops and prefetches; operands are prefetched
-// alike.
+// Register blocks within a third of the best estimate, k loops and prefetches, equal for all operands.
 Space<GemmSmallCpuConfig> interleaved_search(const GemmProblem& problem, Isa isa) {
   const C base = interleaved_default(problem, isa);
   const double limit = 1.34 * estimated_cycles(problem, base.mr, base.nr);
@@ -214,7 +212,7 @@ GemmSmallCpuConfig interleaved_default(const GemmProblem& problem, Isa isa) {
   config.k_unroll = problem.k <= 1 ? 1 : problem.k <= 4 ? 0 : 2;
   const Space<GemmSmallCpuConfig> space = interleaved_space(problem, isa);
   choose_register_block(problem, space, config);
-  if (!space.contains(config)) {  // blocks of gigabytes: one element at a time is always within reach
+  if (!space.contains(config)) {  // blocks of gigabytes: one element at a time is always in reach
     config.k_unroll = 1;
     choose_register_block(problem, space, config);
   }

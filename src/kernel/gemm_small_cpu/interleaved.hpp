@@ -1,6 +1,5 @@
-// The geometry of an interleaved problem as generated code walks it: problems per vector, byte steps, slices
-// per block, and how rows and columns are dealt to register blocks. Shared by the space (constraints) and the
-// generator (addresses), so that both speak of the same numbers. No instructions here.
+// The geometry of an interleaved problem: problems per vector, byte steps, slices per block, and register
+// blocks. Shared by the space's constraints and the generator.
 #pragma once
 
 #include <array>
@@ -11,12 +10,12 @@
 
 namespace tilewright {
 
-// One operand of a slice (the vectors that hold equal elements of `lanes` neighbouring problems), after op.
+// One operand of a slice (the vectors of equal elements of `lanes` neighbouring problems), after op.
 struct InterleavedOperand {
   std::int64_t row_step = 0;     // bytes from element (i, j) to (i + 1, j)
   std::int64_t col_step = 0;     // bytes from element (i, j) to (i, j + 1)
   std::int64_t block_bytes = 0;  // from a block to the next
-  std::int64_t vectors = 0;      // pitches that a slice spans, for the walk of the prefetches
+  std::int64_t vectors = 0;      // pitches that a slice spans, for prefetches
 };
 
 struct InterleavedGeometry {
@@ -38,11 +37,11 @@ struct Strip {
   int size = 0;
   int count = 0;
 };
-// Deals `total` rows evenly to as few blocks of at most `at_most` rows as possible: sizes differ by one at
-// most, so there are never more than two different register blocks and no thin remainder.
+// Deals `total` rows evenly to the fewest blocks of at most `at_most` rows: sizes differ by at most one, so
+// that there are at most two different register blocks.
 std::array<Strip, 2> deal(std::int64_t total, int at_most);
 
-// Vector registers that the register block of `config` needs, and how many there are.
+// Returns the vector registers that the config's register block needs; the other returns their number.
 int interleaved_registers(const GemmSmallCpuConfig& config, bool complex);
 int vector_registers(Isa isa);
 

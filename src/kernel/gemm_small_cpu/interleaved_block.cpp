@@ -1,5 +1,4 @@
-// The inner phases of interleaved kernels: one register block with its k loop and C update, and the
-// prefetches that are spread through the k loops.
+// The inner phases of interleaved kernels: a register block's k loop and C update, with prefetches.
 #if defined(__x86_64__)
 
 #include <algorithm>
@@ -66,9 +65,8 @@ void InterleavedCode::k_loop(int rows, int cols, Lanes lanes) {
   steps(step_a_, step_b_, problem_.k % k_steps_, false);
 }
 
-// sum += A(:,p) * B(p,:) for one p. One operand's vectors are held in registers, the other's stream through
-// scratch or straight from memory. Complex: sum = x * re(y) and, in the second part, x * im(y), for held x
-// and streamed y.
+// Adds A(:,p) * B(p,:) to sum for one p. One operand's vectors stay in registers, the other's come from
+// scratch or memory. Complex: sum = x * re(y) and, in the second part, x * im(y), for held x and streamed y.
 void InterleavedCode::k_step(int rows, int cols, Lanes lanes, const Xbyak::RegExp& a, const Xbyak::RegExp& b,
                              bool first, Share share) {
   const int held_count = holds_a() ? rows : cols;
@@ -107,8 +105,7 @@ void InterleavedCode::update_c(int rows, int cols, Lanes lanes) {
     for (int i = 0; i < rows; ++i) update_element(i, j, rows, lanes);
 }
 
-// C(i,j) = alpha * sum + beta * C(i,j). Where alpha or beta of a problem is 0 its term is 0 even if sum or C
-// holds NaN.
+// C(i,j) = alpha * sum + beta * C(i,j). If a problem's alpha or beta is 0 its term is 0 even for NaN.
 void InterleavedCode::update_element(int i, int j, int rows, Lanes lanes) {
   const Address c = c_element(i, j);
   const Xmm sum = accumulator(i, j, rows);
@@ -149,7 +146,7 @@ void InterleavedCode::update_element(int i, int j, int rows, Lanes lanes) {
   streams_past_caches ? store_non_temporal(c, sum) : store(c, sum, lanes, scratch);
 }
 
-// Deals the lines of a slice evenly to its register blocks, and those of a register block to its k loop.
+// Deals a slice's lines evenly to its register blocks, and each block's to its k loop.
 void InterleavedCode::plan_prefetch() {
   if (config_.prefetch_bytes == 0 || !multiplies_ || g_.slices == 0) return;
   if (config_.prefetch_a) streams_.push_back({.pointer = r12, .operand = &g_.a});
@@ -164,7 +161,7 @@ void InterleavedCode::plan_prefetch() {
   }
 }
 
-// Points each stream as many slices ahead as prefetch_bytes is of an average operand's slice, at least one.
+// Points each stream prefetch_bytes ahead, in slices of average operands, at least one.
 void InterleavedCode::start_prefetch() {
   if (streams_.empty()) return;
   const std::int64_t slice_bytes = (g_.a.vectors + g_.b.vectors + g_.c.vectors) * g_.vector_bytes / 3;
@@ -188,7 +185,7 @@ void InterleavedCode::prefetch_lines(PrefetchStream& stream, std::int64_t first,
   }
 }
 
-// Issues the share of an iteration's lines that falls to one of its places; the streams take turns.
+// Issues the share of an iteration's lines at one of its places; the streams alternate.
 void InterleavedCode::prefetch_share(Share share) {
   const auto streams = static_cast<std::int64_t>(streams_.size());
   for (std::int64_t x = 0; x < streams; ++x) {

@@ -1,5 +1,4 @@
 // The outer phases of interleaved kernels: prologue, block and slice loops, scalars, epilogue and constants.
-// What happens inside a register block is in gemm_small_cpu/interleaved_block.cpp.
 #if defined(__x86_64__)
 
 #include "kernel/gemm_small_cpu/interleaved_code.hpp"
@@ -159,7 +158,7 @@ void InterleavedCode::masked_slices() {
   L(none_left);
 }
 
-// The mask of the first rcx problems, into k1 or the frame. Clobbers rax, rcx and v0.
+// Writes the mask of the first rcx problems to k1 or the frame. Clobbers rax, rcx and v0.
 void InterleavedCode::set_mask() {
   if (opmask_) {
     if (g_.complex) shl(ecx, 1);
@@ -172,13 +171,12 @@ void InterleavedCode::set_mask() {
     shl(ecx, element_bytes == 4 ? 2 : element_bytes == 8 ? 3 : 4);
     lea(rax, ptr[rip + constants_]);
     sub(rax, rcx);
-    vmovups(v(0), ptr[rax + 2 * slot_bytes]);  // 32 bytes of ones before this place, of zeros after it
+    vmovups(v(0), ptr[rax + 2 * slot_bytes]);  // 32 bytes of ones before this place, zeros after it
     vmovups(frame(Frame::mask_vector), v(0));
   }
 }
 
-// C(slice) = alpha * A(slice) * B(slice) + beta * C(slice), register block by register block; columns
-// outermost, so that a panel of B stays in L1 while the rows go by.
+// C = alpha * A * B + beta * C of a slice by register blocks, columns outermost: a panel of B stays in L1.
 void InterleavedCode::slice(Lanes lanes) {
   load_scalars(lanes);
   mov(block_b_, slice_b_);
@@ -211,8 +209,8 @@ void InterleavedCode::epilogue() {
   ret();
 }
 
-// 64 bytes of (1, 1) or (1, -1) pairs for the product's signs, then ones and zeros that AVX2's masks are cut
-// from.
+// 64 bytes of (1, 1) or (1, -1) pairs for the product's signs, then ones and zeros from which AVX2's masks
+// are loaded.
 void InterleavedCode::constants() {
   align(slot_bytes);
   L(constants_);
@@ -228,7 +226,7 @@ void InterleavedCode::constants() {
   for (int i = 0; i < 16; ++i) dd(0);
 }
 
-// Scalars that differ from problem to problem are read slice by slice.
+// Loads scalars that differ per problem, slice by slice.
 void InterleavedCode::load_scalars(Lanes lanes) {
   if (general(problem_.alpha)) load_scalar_values(ScalarSlot::alpha, lanes);
   if (general(problem_.beta)) load_scalar_values(ScalarSlot::beta, lanes);
@@ -255,7 +253,7 @@ void InterleavedCode::load_scalar_values(ScalarSlot slot, Lanes lanes) {
   L(one_for_all);
 }
 
-// v0 into the frame at `at`: real parts, imaginary parts and the mask of the values that are not 0.
+// Splits v0 into the frame at `at`: real parts, imaginary parts and the mask of nonzero values.
 void InterleavedCode::split_scalar(int at) {
   const Xmm value = v(0), zeros = v(1), mask = v(2), other = v(3);
   zero(zeros);

@@ -1,7 +1,6 @@
-// The class that generates interleaved kernels: C(i,j) += A(i,p) * B(p,j) where every element is a vector of
-// neighbouring problems. The code is block loop > slice loop > register blocks > k loop > C update, one
-// function per phase; it is emitted once for whole vectors and once, masked, for what a block or the run
-// leaves over.
+// Generates interleaved kernels: C(i,j) += A(i,p) * B(p,j) where every element is a vector of neighbouring
+// problems. One function per phase: block loop > slice loop > register blocks > k loop > C update; the code
+// is emitted for whole vectors and, masked, for the rest of a block or run.
 #pragma once
 
 #include <vector>
@@ -11,7 +10,7 @@
 
 namespace tilewright {
 
-// Byte offsets in the stack frame; the vectors come first because the frame is aligned to them.
+// Byte offsets in the stack frame; vectors first, since the frame is aligned to them.
 struct InterleavedFrame {
   enum : int {
     alpha = 0,  // re (or the real number), im, nonzero mask: 64 bytes each
@@ -19,7 +18,7 @@ struct InterleavedFrame {
     mask_vector = 384,
     caller_stack = 448,
     count = 456,
-    alpha_values = 464,  // where the values of the next slice lie
+    alpha_values = 464,  // the values of the next slice
     alpha_stride = 472,  // 0: one value for all, already in `alpha`
     beta_values = 480,
     beta_stride = 488,
@@ -32,8 +31,8 @@ struct InterleavedFrame {
 };
 inline constexpr int slot_bytes = 64;
 
-// The stream of one operand's lines that will be needed some slices later, and how its walk is dealt to the
-// register blocks of a slice: `before` lines ahead of each k loop, `per_iteration` in each iteration of it.
+// The prefetch stream of one operand, and how its lines are dealt to a slice's register blocks: `before`
+// lines ahead of each k loop, `per_iteration` in each of its iterations.
 struct PrefetchStream {
   Xbyak::Reg64 pointer;
   const InterleavedOperand* operand = nullptr;
@@ -48,7 +47,7 @@ class InterleavedCode : public VectorCode {
 
  private:
   using Frame = InterleavedFrame;
-  // Place `index` of `count` places in an iteration of the k loop; count = 0: nothing is shared out.
+  // Place `index` of `count` places in an iteration of the k loop; count = 0: nothing is issued.
   struct Share {
     std::int64_t index = 0;
     std::int64_t count = 0;
@@ -119,7 +118,7 @@ class InterleavedCode : public VectorCode {
   const Xbyak::Reg64 lanes_left_{Xbyak::util::rbp}, row_blocks_left_{Xbyak::util::r15};
 };
 
-// Emits body once, in a loop of `count` turns when that is more than one.
+// Emits the body once, in a loop of `count` iterations if that is more than one.
 template <class Body>
 void InterleavedCode::repeat(int count, const Xbyak::Operand& counter, Body&& body) {
   if (count == 0) return;

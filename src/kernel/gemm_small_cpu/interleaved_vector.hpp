@@ -1,12 +1,11 @@
-// Vector instructions of the interleaved generator: one name for the f32/f64, zmm/ymm and masked/whole forms,
-// each counted as it is emitted. It knows nothing of matrices, registers' roles or loops.
+// Vector instructions of the interleaved generator: one name for f32/f64, zmm/ymm and masked forms, counted.
 #pragma once
 
 #include "kernel/jit/x86.hpp"
 
 namespace tilewright {
 
-// Whether an access touches all lanes, or only those of the problems left in the last vector of a run.
+// Accesses to all lanes, or to those of the remaining problems in the last vector of a run.
 enum class Lanes : std::uint8_t { whole, masked };
 
 class VectorCode : public JitCode {
@@ -14,7 +13,7 @@ class VectorCode : public JitCode {
   using Xmm = Xbyak::Xmm;
   using Address = Xbyak::Address;
 
-  // mask_vector is where the mask of AVX2's masked accesses is kept; AVX-512 keeps it in k1.
+  // mask_vector is the place of the mask of AVX2's masked accesses; AVX-512 keeps it in k1.
   VectorCode(Isa isa, int vector_bits, bool single, const Address& mask_vector)
       : opmask_(isa == Isa::avx512),
         kind_(vector_bits == 512 ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM),
@@ -87,8 +86,7 @@ class VectorCode : public JitCode {
     single_ ? vorps(d, x, y) : vorpd(d, x, y);
   }
 
-  // Complex lanes are (re, im) pairs. d = d * y -+ x subtracts in the re lanes and adds in the im lanes; the
-  // other three differ in signs only.
+  // Complex lanes are (re, im) pairs. The signs of d = d * y +- x in the re and in the im lanes.
   enum class Signs : std::uint8_t { minus_plus, plus_minus, plus_plus, minus_minus };
   void scale_combine(const Xmm& d, const Xmm& x, const Xbyak::Operand& y, Signs signs) {
     count_arithmetic(y);
@@ -123,7 +121,7 @@ class VectorCode : public JitCode {
       vpermilpd(d, x, 0xff);
   }
 
-  // All bits of the lanes of d where x != 0 (NaN included); x and zeros are kept, d differs from both.
+  // Sets all bits of the lanes of d where x != 0 (NaN included); keeps x and zeros, which differ from d.
   void nonzero_mask(const Xmm& d, const Xmm& x, const Xmm& zeros) {
     constexpr int not_equal_unordered = 4;
     count_other();
@@ -136,7 +134,7 @@ class VectorCode : public JitCode {
     }
   }
 
-  // One element (real number or complex pair) repeated in all lanes.
+  // Broadcasts one element (real number or complex pair) to all lanes.
   void broadcast(const Xmm& d, const Address& from, int element_bytes) {
     count_load();
     if (element_bytes == 4)

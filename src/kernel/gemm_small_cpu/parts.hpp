@@ -14,10 +14,10 @@ Space<GemmSmallCpuConfig> columns_search(const GemmProblem& problem, Isa isa);
 GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa);
 std::shared_ptr<const GemmSmallCpuKernel> make_columns(const GemmProblem& problem,
                                                        const GemmSmallCpuConfig& config);
-// Of sums of products into one C.
+// For sums of products into one C.
 void columns_sum_axes(Space<GemmSmallCpuConfig>& space, const GemmProblem& problem);
 GemmSmallCpuConfig columns_sum_default(const GemmProblem& problem, GemmSmallCpuConfig rows);
-// Byte offsets inside a matrix are 32-bit displacements in columns kernels.
+// True if byte offsets inside a matrix fit the 32-bit displacements of columns kernels.
 bool within_displacement(const GemmProblem& problem);
 
 Space<GemmSmallCpuConfig> interleaved_space(const GemmProblem& problem, Isa isa);

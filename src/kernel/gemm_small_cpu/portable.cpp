@@ -1,6 +1,5 @@
-// The portable part of gemm_small_cpu: its space, its rule-of-thumb config and the kernel object that binds a
-// problem to the tiles Highway compiled for this CPU. It serves every layout, type and op and generates no
-// code.
+// The portable part of gemm_small_cpu: its space, default config and kernel object, which binds a problem to
+// the tiles that Highway compiled for this CPU. It serves every layout, type and op.
 #include "kernel/gemm_small_cpu/portable.hpp"
 
 #include <algorithm>
@@ -34,8 +33,8 @@ bool fits(const GemmProblem& problem, int mr, int nr, int registers) {
                               : portable_tile_fits(mr, nr, parts, registers);
 }
 
-// Cycles per step of k that an mr x nr block would take on a core with two loads and two multiply-adds a
-// cycle of latency four; only the order of the candidates matters.
+// Returns the cycles per step of k of an mr x nr block with two loads and two multiply-adds a cycle of
+// latency four; only the order of candidates matters.
 double estimate(const GemmProblem& problem, int mr, int nr, const PortableTarget& target) {
   const int parts = is_complex(problem.dtype) ? 2 : 1;
   const std::int64_t lane_bytes = size_bytes(problem.dtype);
@@ -48,7 +47,7 @@ double estimate(const GemmProblem& problem, int mr, int nr, const PortableTarget
       const double columns = static_cast<double>(std::min<std::int64_t>(nr, problem.n - j));
       const double right_loads = along_slots(problem) ? columns : columns * parts;
       const double throughput = std::max(parts * rows * columns, rows + right_loads) / 2;
-      // A call, clearing and combining the sums, spread over k; the chain of one sum bounds a short block.
+      // A call, clearing and combining the sums, over k; the chain of one sum bounds a short block.
       cycles += std::max(throughput, 2.5) + 12.0 / static_cast<double>(std::max<std::int64_t>(problem.k, 1));
     }
   return cycles;

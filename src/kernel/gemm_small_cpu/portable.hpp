@@ -1,19 +1,17 @@
-// What the portable kernels know of a problem once it is bound: sizes, steps and the tile functions picked
-// for it. The two sources that Highway compiles once per instruction set (columns, interleaved) fill these
-// plans in; the space and the kernel object are in gemm_small_cpu/portable.cpp. Steps count real numbers: a
+// The plans of the portable kernels: sizes, steps and tile functions of a bound problem, filled by the two
+// sources that Highway compiles per instruction set (columns, interleaved). Steps count real numbers: a
 // complex element is two.
 #pragma once
 
-// AVX3_DL: Highway 1.0.3 stops with #error under -march=native, and AVX3 has all that is used here. SSSE3:
-// SSE4 or the plain fallback serve those CPUs. SVE, RVV: their vectors have no size at compile time and
-// cannot be kept in the arrays of a register block; 64-bit Arm runs the NEON code.
+// AVX3_DL: Highway 1.0.3 stops with #error under -march=native, and AVX3 suffices. SSSE3: SSE4 or the plain
+// fallback serve those CPUs. SVE, RVV: their vectors have no compile-time size for the arrays of a register
+// block; 64-bit Arm uses NEON.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
   (HWY_AVX3_DL | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
-// The plain fallback with 128-bit vectors. Highway replaces it by one-lane vectors, which cannot hold a
-// complex number, under GCC before 12.3 because of a bug in products of integers (GCC PR 106322); there are
-// none here.
+// The plain fallback with 128-bit vectors. Under GCC before 12.3 Highway replaces it by one-lane vectors,
+// which hold no complex number, for a bug in integer products (GCC PR 106322), which are not used.
 #undef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 
@@ -27,15 +25,14 @@ namespace tilewright {
 inline constexpr int portable_max_mr = 4;
 inline constexpr int portable_max_nr = 8;
 
-// The instruction set that Highway picked for this machine.
+// The instruction set that Highway selected for this machine.
 struct PortableTarget {
   int vector_bytes = 16;
   int registers = 16;
 };
 PortableTarget portable_target();
 
-// A register block keeps its accumulators, one A vector per row of vectors and one B value in registers; a
-// complex block has two accumulators where a real one has one.
+// True if registers hold a block's accumulators (two per complex element), an A vector per row and a B value.
 constexpr bool portable_tile_fits(int mr, int nr, int parts, int registers) {
   return parts * mr * nr + mr + 1 <= registers;
 }
@@ -43,8 +40,7 @@ constexpr bool portable_slot_tile_fits(int mr, int nr, int parts, int registers)
   return parts * mr * nr + parts * mr + 1 <= registers;
 }
 
-// alpha and beta of one problem, and the k that it is multiplied with: 0 when alpha is zero, so that A and B
-// stay unread.
+// alpha and beta of one problem, and its k: 0 if alpha is zero, so that A and B stay unread.
 template <class Real>
 struct PortableScalars {
   Real alpha[2] = {1, 0};
@@ -54,7 +50,7 @@ struct PortableScalars {
   std::int64_t k = 0;
 };
 
-// One register block of C. `tail` counts the lanes of the last vector of a partial block.
+// Computes one register block of C. `tail` counts the lanes of the last vector of a partial block.
 struct PortableColumns;
 using PortableTile = void (*)(const PortableColumns& plan, const void* a, const void* b, void* c,
                               const void* scalars);
@@ -76,7 +72,7 @@ struct PortableColumns {
   std::int64_t panel_rows = 0;  // reals in one whole block
   std::int64_t panel_columns = 0;
   std::int64_t tail = 0;  // lanes in the last vector of the last rows; 0 = it is whole
-  bool pack_a = false;    // op(A) is copied to a buffer with whole vectors per column first
+  bool pack_a = false;    // op(A) is first copied to a buffer with whole vectors per column
   bool transpose_a = false;
   bool minus_i = false;    // sums combine to a*re(b) - i a*im(b) instead of + (B conjugated, or A but not B)
   bool conjugate = false;  // and the result is conjugated

@@ -1,7 +1,5 @@
-// Portable kernels for single, strided and pointer batches, vectors along the rows of C. A register block of
-// mr vectors x nr columns of C is summed over k: C(i:, j) += op(A)(i:, p) * op(B)(p, j); op(A) is copied
-// first where it is stored transposed. This file is compiled once per instruction set by Highway; nothing
-// here is generated at run time.
+// Portable kernels for single, strided and pointer batches, vectors along the rows of C: register blocks of
+// mr vectors x nr columns are summed over k, after copying a transposed A. Compiled per instruction set.
 #include <utility>
 
 #include "kernel/gemm_small_cpu/portable.hpp"
@@ -9,7 +7,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/gemm_small_cpu/portable_columns.cpp"
 #include "hwy/foreach_target.h"
-// After foreach_target, which sets the instruction set these compile for.
+// These follow foreach_target, which sets the instruction set they compile for.
 #include "hwy/highway.h"
 #include "kernel/gemm_small_cpu/portable_lanes.hpp"
 
@@ -20,8 +18,7 @@ namespace HWY_NAMESPACE {
 template <class Real>
 inline constexpr int lanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<Real>()));
 
-// C = alpha * sum + beta * C for a block of whole vectors, the last of each column with `tail` lanes when
-// Partial.
+// C = alpha * sum + beta * C for a block of vectors; if Partial, each column's last has `tail` lanes.
 template <bool Complex, bool Partial, int MR, int NR, class D, class V = hn::VFromD<D>,
           class Real = hn::TFromD<D>>
 HWY_INLINE void update(D d, V (&sum)[NR][MR], Real* c, std::int64_t ldc, const PortableScalars<Real>& x,
@@ -37,7 +34,7 @@ HWY_INLINE void update(D d, V (&sum)[NR][MR], Real* c, std::int64_t ldc, const P
     for (int e = 0; e < MR * NR; ++e) {
       const Real* from = c + e / MR * ldc + e % MR * lanes<Real>;
       V old = Partial && e % MR == MR - 1 ? load_first(d, from, tail) : hn::LoadU(d, from);
-      // One is not multiplied by: (1 + 0i) * inf would have a NaN part.
+      // Does not multiply by one: (1 + 0i) * inf would have a NaN part.
       if (!Complex || x.beta_kind != Scalar::one) old = scaled<Complex>(d, old, re, im);
       sum[e / MR][e % MR] = hn::Add(sum[e / MR][e % MR], old);
     }
@@ -52,7 +49,7 @@ HWY_INLINE void update(D d, V (&sum)[NR][MR], Real* c, std::int64_t ldc, const P
   }
 }
 
-// One register block: MR vectors x NR columns; the last vector of rows has plan.tail lanes when Partial.
+// One register block: MR vectors x NR columns; if Partial, the last vector of rows has plan.tail lanes.
 template <class Real, bool Complex, int MR, int NR, bool Partial>
 void tile(const PortableColumns& plan, const void* a_block, const void* b_block, void* c_block,
           const void* scalars) {
@@ -116,7 +113,7 @@ PortableTile find_tile(std::integer_sequence<int, Index...>, int mr, int nr, boo
 
 // ---- op(A) copied to a buffer: element (i, p) at to[p * ld + i] ----
 
-// Bytes moved as one: a real or complex number.
+// Bytes moved together: a real or complex number.
 template <int Bytes>
 struct Element {
   unsigned char bytes[Bytes];
@@ -151,7 +148,7 @@ HWY_INLINE void transpose_square(const Element<16>* from, std::int64_t, Element<
   *to = *from;
 }
 
-// `count` rows of op(A), each contiguous in A as stored.
+// Copies `count` rows of op(A), each contiguous in A as stored.
 template <int Bytes>
 void pack_transposed(const Element<Bytes>* a, std::int64_t lda, std::int64_t m, std::int64_t k,
                      Element<Bytes>* to, std::int64_t ld) {
@@ -178,8 +175,7 @@ HWY_INLINE void pack(const PortableColumns& plan, const Real* a, Real* to) {
     for (std::int64_t p = 0; p < plan.k; ++p)
       for (std::int64_t i = 0; i < plan.rows; ++i) to[p * plan.a_k + i] = a[p * plan.lda + i];
   }
-  // Whole vectors are read from here on: whatever lay on the stack could be slow to multiply (denormals,
-  // NaN).
+  // Whole vectors are read from here on: garbage of the stack could be slow to multiply (denormals, NaN).
   if (!masked_memory && plan.tail > 0)
     for (std::int64_t p = 0; p < plan.k; ++p)
       for (std::int64_t i = plan.rows; i < plan.a_k; ++i) to[p * plan.a_k + i] = 0;
@@ -205,7 +201,7 @@ HWY_INLINE PortableScalars<Real> scalars_of(const PortableColumns& plan, const G
   x.alpha_kind = portable_scalar(plan.alpha, args.alpha, args.alpha_stride, index, complex, x.alpha);
   x.beta_kind = portable_scalar(plan.beta, args.beta, args.beta_stride, index, complex, x.beta);
   x.k = x.alpha_kind == Scalar::zero ? 0 : plan.k;
-  // An empty sum is zero whatever alpha is: inf * 0 must not reach C.
+  // An empty sum is zero for any alpha: inf * 0 must not reach C.
   if (x.k == 0) x.alpha_kind = Scalar::one;
   return x;
 }
@@ -217,7 +213,7 @@ void run_columns(const PortableColumns& plan, const GemmSmallCpuArguments& args)
   const bool per_problem = args.alpha_stride != 0 || args.beta_stride != 0;
   PortableScalars<Real> x =
       args.count > 0 ? scalars_of<Real>(plan, args, Complex, 0) : PortableScalars<Real>{};
-  PortableScalars<Real> later = x;  // of products after the first of a C
+  PortableScalars<Real> later = x;  // for the products after the first of a C
   later.beta_kind = Scalar::one;
   later.beta[0] = 1, later.beta[1] = 0;
   const Real* last_c = nullptr;
@@ -230,7 +226,7 @@ void run_columns(const PortableColumns& plan, const GemmSmallCpuArguments& args)
     const std::int64_t c_at = plan.sums == Sums::batch_reduce ? 0 : p;
     auto* c = pointers ? static_cast<Real* const*>(args.c)[c_at]
                        : reinterpret_cast<Real*>(const_cast<char*>(at(args.c, args.stride_c)));
-    // Without anything to multiply A and B may be null; any pointer serves where none is read.
+    // Without products A and B may be null; any pointer serves, since none is read.
     const Real *a = c, *b = c;
     if (x.k > 0 && pointers) {
       a = static_cast<const Real* const*>(args.a)[p];
@@ -315,7 +311,7 @@ PortableColumns bind_portable_columns(const GemmProblem& problem, const GemmSmal
   plan.b_n = (problem.op_b == Op::none ? problem.ldb : 1) * parts;
   plan.ldc = problem.ldc * parts;
   plan.transpose_a = problem.op_a != Op::none;
-  // conj(a) b = conj(a conj(b)): A is conjugated by conjugating the result of the other conjugation of B.
+  // conj(a) b = conj(a conj(b)): A is conjugated by flipping B's conjugation and conjugating the result.
   plan.conjugate = problem.op_a == Op::conj_trans;
   plan.minus_i = plan.conjugate != (problem.op_b == Op::conj_trans);
   HWY_DYNAMIC_DISPATCH(bind_columns)(problem, config, plan);

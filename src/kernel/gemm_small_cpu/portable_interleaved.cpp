@@ -1,7 +1,6 @@
-// Portable kernels for interleaved and block-interleaved batches, vectors along the problems of a block: each
-// lane is a problem of its own, C(i, j) += op(A)(i, p) * op(B)(p, j) on whole vectors. This file is compiled
-// once per instruction set by Highway; it never touches slots beyond args.count, which may belong to another
-// thread's run.
+// Portable kernels for (block-)interleaved batches, vectors along the problems of a block: C(i, j) +=
+// op(A)(i, p) * op(B)(p, j), one problem per lane. Highway compiles this file per instruction set. Slots
+// beyond args.count are not touched, since they may belong to another thread's run.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/gemm_small_cpu/portable_interleaved.cpp"
 #include "hwy/foreach_target.h"
-// After foreach_target, which sets the instruction set these compile for.
+// These follow foreach_target, which sets the instruction set they compile for.
 #include "hwy/highway.h"
 #include "kernel/gemm_small_cpu/portable_lanes.hpp"
 
@@ -18,8 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewright {
 namespace HWY_NAMESPACE {
 
-// alpha and beta of each lane's problem; both lanes of a complex pair hold the same real and the same
-// imaginary part.
+// alpha and beta of each lane's problem; both lanes of a complex pair hold the same part.
 template <class Real>
 struct SlotScalars {
   alignas(64) Real alpha[2][64 / sizeof(Real)];
@@ -29,7 +27,7 @@ struct SlotScalars {
   std::int64_t k = 0;
 };
 
-// Lanes whose scalar is zero: 0 * NaN of the other factor must not reach C.
+// Returns the lanes whose scalar is zero: 0 * NaN of the other factor must not reach C.
 template <bool Complex, class D, class V = hn::VFromD<D>>
 HWY_INLINE V unless_zero(D d, V re, V im, V v) {
   const V zero = hn::Zero(d);
@@ -39,7 +37,7 @@ HWY_INLINE V unless_zero(D d, V re, V im, V v) {
     return hn::IfThenElseZero(hn::Ne(re, zero), v);
 }
 
-// C = alpha * sum + beta * C for one vector; `count` lanes when Partial.
+// C = alpha * sum + beta * C for one vector; if Partial, for `count` lanes.
 template <bool Complex, bool Partial, class D, class V = hn::VFromD<D>, class Real = hn::TFromD<D>>
 HWY_INLINE void update_slots(D d, V sum, Real* c, const SlotScalars<Real>& x, std::int64_t count) {
   if (x.alpha_kind != Scalar::one) {
@@ -138,7 +136,7 @@ PortableSlots::Tiles find_slot_tiles(const PortableSlots& plan, const GemmSmallC
            {find(last_rows, config.nr), find(last_rows, last_columns)}}};
 }
 
-// alpha and beta of problems [first, first + slots). One value for the batch fills every lane.
+// Loads alpha and beta of problems [first, first + slots). One value for the batch fills every lane.
 template <class Real, bool Complex>
 void fill_scalars(const PortableSlots& plan, const GemmSmallCpuArguments& args, std::int64_t first,
                   std::int64_t slots, SlotScalars<Real>& x) {
@@ -159,7 +157,7 @@ void fill_scalars(const PortableSlots& plan, const GemmSmallCpuArguments& args, 
   x.alpha_kind = fill(plan.alpha, args.alpha, args.alpha_stride, x.alpha);
   x.beta_kind = fill(plan.beta, args.beta, args.beta_stride, x.beta);
   x.k = x.alpha_kind == Scalar::zero ? 0 : plan.k;
-  // An empty sum is zero whatever alpha is: inf * 0 must not reach C.
+  // An empty sum is zero for any alpha: inf * 0 must not reach C.
   if (x.k == 0) x.alpha_kind = Scalar::one;
 }
 
@@ -185,7 +183,7 @@ void run_slots(const PortableSlots& plan, const GemmSmallCpuArguments& args) {
       return static_cast<const char*>(base) + index * stride;
     };
     auto* c = reinterpret_cast<Real*>(const_cast<char*>(at(args.c, args.stride_c)));
-    // Without anything to multiply A and B may be null; any pointer serves where none is read.
+    // Without products A and B may be null; any pointer serves, since none is read.
     const Real *a = c, *b = c;
     if (x.k > 0) {
       a = reinterpret_cast<const Real*>(at(args.a, args.stride_a));
@@ -193,7 +191,7 @@ void run_slots(const PortableSlots& plan, const GemmSmallCpuArguments& args) {
     }
     for (std::int64_t slot = 0, step; slot < slots; slot += step) {
       const bool partial = slots - slot < per_vector;
-      // Without masks for memory the last few problems are done one by one.
+      // Without masked memory accesses the last few problems are computed one by one.
       step = !partial ? per_vector : masked_memory ? slots - slot : 1;
       if (per_problem) fill_scalars<Real, Complex>(plan, args, first + slot, step, x);
       multiply_slots(plan, plan.tiles[partial], a + slot * parts, b + slot * parts, c + slot * parts, x,
@@ -251,7 +249,7 @@ PortableSlots bind_portable_slots(const GemmProblem& problem, const GemmSmallCpu
   plan.b_n = (problem.op_b == Op::none ? problem.ldb : 1) * element;
   plan.c_m = element;
   plan.c_n = problem.ldc * element;
-  // a conj(b) = conj(conj(a) b): B is conjugated by conjugating the result of the other conjugation of A.
+  // a conj(b) = conj(conj(a) b): B is conjugated by flipping A's conjugation and conjugating the result.
   plan.conjugate = problem.op_b == Op::conj_trans;
   plan.minus_i = plan.conjugate != (problem.op_a == Op::conj_trans);
   HWY_DYNAMIC_DISPATCH(bind_slots)(problem, config, plan);

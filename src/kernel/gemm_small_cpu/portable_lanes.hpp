@@ -1,6 +1,6 @@
-// Small vector operations shared by the portable kernels: partial loads and stores that touch no byte they
-// should not, and arithmetic on complex numbers kept as (re, im) pairs of lanes. Included once per
-// instruction set, therefore without an ordinary include guard.
+// Vector operations of the portable kernels: partial loads and stores that touch no other byte, and
+// arithmetic on complex (re, im) pairs of lanes. Included once per instruction set, hence without an ordinary
+// include guard.
 #if defined(TILEWRIGHT_PORTABLE_LANES) == defined(HWY_TARGET_TOGGLE)
 #ifdef TILEWRIGHT_PORTABLE_LANES
 #undef TILEWRIGHT_PORTABLE_LANES
@@ -15,8 +15,7 @@ namespace tilewright {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether a masked load leaves memory behind its mask alone. Highway's MaskedLoad reads the whole vector
-// elsewhere.
+// True if masked loads read nothing behind the mask. Elsewhere Highway's MaskedLoad reads the whole vector.
 inline constexpr bool masked_memory = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 // The plain fallback keeps its vectors in memory: larger blocks would only be more code.
 inline constexpr int vector_registers = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32
@@ -45,9 +44,8 @@ HWY_INLINE void store_first(hn::VFromD<D> v, D d, T* to, std::int64_t count) {
   }
 }
 
-// v, which is about to be used `Uses` times. GCC takes up to three loads from memory for cheaper than a
-// register; they cost a third of the speed where data come from L2 or straddle cache lines, so it is not let
-// see where v came from.
+// Returns v, which is used `Uses` times, hiding its origin from GCC, which prefers up to three loads to a
+// register; these cost a third of the speed with data in L2 or across cache lines.
 template <int Uses, class V>
 HWY_INLINE V in_register(V v) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_TARGET == HWY_AVX3
@@ -70,15 +68,14 @@ HWY_INLINE V minus_i(D d, V x, V y) {
   return hn::OddEven(hn::Sub(x, swapped), hn::Add(x, swapped));
 }
 
-// The product from its two real sums: x = sum of one factor times the other's real parts, y = times its
-// imaginary parts.
+// The product from two real sums: x of one factor times the other's real, y times its imaginary parts.
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V combine(D d, V x, V y, bool minus, bool conjugate) {
   const V z = minus ? minus_i(d, x, y) : plus_i(d, x, y);
   return conjugate ? hn::OddEven(hn::Neg(z), z) : z;
 }
 
-// x times a scalar whose real and imaginary part fill one vector each.
+// Returns x times a scalar whose real and imaginary part fill one vector each.
 template <bool Complex, class D, class V = hn::VFromD<D>>
 HWY_INLINE V scaled(D d, V x, V re, V im) {
   if constexpr (Complex)

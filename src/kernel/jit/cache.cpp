@@ -1,6 +1,6 @@
-// Each entry has a folder named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal.
-// The seal holds the functions' names and digests of the rest; an entry without a matching seal counts as
-// absent, and so does one that another user could have written.
+// Each entry has a folder named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal
+// (the functions' names and digests of the rest). Entries without a matching seal, or writable by other
+// users, do not count.
 #include "kernel/jit/cache.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <random>
 #include <regex>
 #include <set>
@@ -90,8 +89,7 @@ std::optional<JitBinary> load(const fs::path& folder, const std::string& key) {
   return load_if(folder, [&](const std::string& kept) { return kept == key; });
 }
 
-// Returns a new folder of this process beside the entries, on the same file system, so that it can be renamed
-// into place.
+// Returns a new folder name of this process beside the entries, so that it can be renamed into place.
 fs::path aside(const fs::path& folder, const char* what) {
   std::random_device random;
   return folder / fmt::format(".{}-{}-{:08x}{:08x}", what, getpid(), random(), random());
@@ -123,8 +121,7 @@ void remove_stale(const fs::path& folder) {
   }
 }
 
-// Beside the entries lies a file per text without its compiler: it names the entry that was last made from
-// the text, for machines that have no compiler.
+// A file per text without its compiler names the last entry made from it, for machines without a compiler.
 fs::path name_for_any_compiler(const JitKey& key) { return "any-" + digest(key.text_for_any_compiler()); }
 
 void keep_name(const fs::path& folder, const JitKey& key, const std::string& entry) {
@@ -134,8 +131,7 @@ void keep_name(const fs::path& folder, const JitKey& key, const std::string& ent
   if (error) fs::remove(written, error);
 }
 
-// Adds an entry. If several processes finish at once, the first wins and the others discard theirs. A bad
-// entry is moved away first.
+// Adds an entry. The first of several processes wins. A bad entry is moved away first.
 void keep(const fs::path& folder, const fs::path& place, const std::string& key, const std::string& source,
           const JitBinary& binary) {
   std::error_code error;
@@ -184,8 +180,7 @@ std::string JitKey::text_for_any_compiler() const {
 std::string JitCache::distrust() const {
   const std::string why = folder_.empty() ? "" : why_not_trusted(folder_, {}, IfMissing::made);
   if (why.empty()) return "";
-  return fmt::format("compiled kernels are neither taken from '{}' nor kept there: {}", folder_.string(),
-                     why);
+  return fmt::format("the cache of compiled kernels '{}' is not used: {}", folder_.string(), why);
 }
 
 std::optional<JitKey> JitKey::parse(const std::string& text) {

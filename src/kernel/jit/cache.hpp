@@ -1,6 +1,5 @@
-// Compiled kernels on disk, shared by all processes of a user and by nobody else. An entry is found by
-// everything its code depends on; it is written aside and then renamed, keeps its source beside it, and is
-// rebuilt when anything about it is wrong. The cache compiles nothing itself.
+// Compiled kernels on disk, shared by a user's processes only. An entry is found by everything its code
+// depends on, written aside and renamed, and rebuilt if anything is wrong with it.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/gpu/nvrtc.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -35,30 +35,20 @@ struct JitKey {
   static std::optional<JitKey> parse(const std::string& text);
 };
 
-struct JitBinary {
-  std::string code;
-  std::vector<std::string> functions;  // the kernels' names inside, in the order of the request
-  std::string log;                     // of the compiler
-
-  const std::string& function() const { return functions.front(); }
-};
-
 class JitCache {
  public:
   // "" disables caching: every request is built.
   explicit JitCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Returns the cached binary, or the result of `build`, which is then cached; on that occasion, files left
-  // at least an hour ago by processes killed while writing are removed. If the folder cannot be written, the
-  // binary is not cached; that is not an error.
+  // Returns the cached binary, or caches and returns the result of `build`; then files that killed processes
+  // left an hour ago are removed. If the folder cannot be written, nothing is cached.
   JitBinary get(const JitKey& key, const std::function<JitBinary()>& build) const;
 
   // Returns the cached binary, if there is one. A key without a compiler matches entries of any compiler.
   std::optional<JitBinary> find(const JitKey& key) const;
 
   const std::filesystem::path& folder() const { return folder_; }
-  // Returns why the folder is not used: another user could have written it. "" if it is used, or does not
-  // exist.
+  // Returns why the folder is not used (another user could have written it); "" if it is used or missing.
   std::string distrust() const;
 
   // Returns the folder of the entry of `key`.
@@ -68,9 +58,8 @@ class JitCache {
   std::filesystem::path folder_;
 };
 
-// Returns the texts of the headers that `source` includes in quotes, directly or not, searched under `root`,
-// in the order of their first inclusion. Includes that do not lie there are left out: the compiler does not
-// see them either.
+// Returns the texts of the headers that `source` includes in quotes, directly or not, from `root`, in order.
+// Others are left out: the compiler does not see them either.
 std::vector<std::pair<std::string, std::string>> reachable_headers(const std::string& source,
                                                                    const std::filesystem::path& root);
 

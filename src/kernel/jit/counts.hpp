@@ -1,4 +1,4 @@
-// What generated code does per problem, counted while it is emitted. It measures nothing.
+// Static counts of generated code per problem.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,7 @@
 
 namespace tilewright {
 
-// Static counts of the generated code, per problem (Masliah 2016, Figs. 3 and 5a); zero for the portable
-// source.
+// Counts per problem of the generated code (Masliah 2016, Figs. 3 and 5a); zero for the portable source.
 struct KernelCounts {
   double instructions = 0;
   double loads = 0;

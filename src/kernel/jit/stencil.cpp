@@ -8,7 +8,7 @@
 
 #include "core/env.hpp"
 #include "core/host/fork_gate.hpp"
-#include "core/share.hpp"
+#include "core/trust.hpp"
 
 namespace tilewright {
 namespace {
@@ -27,11 +27,10 @@ StencilCompiler::StencilCompiler(std::filesystem::path sources, std::filesystem:
       nvrtc_path_(std::move(nvrtc)),
       flags_(words_of(Environment::read().nvrtc_flags)) {
   if (!std::filesystem::is_directory(sources_ / "kernel"))
-    throw Error(
-        ErrorCode::io, "TILEWRIGHT_SHARE",
-        fmt::format("the kernel sources are not in '{}': TILEWRIGHT_SHARE (or --share) names the folder "
-                    "that holds kernel/",
-                    (sources_ / "kernel").string()));
+    throw Error(ErrorCode::io, "TILEWRIGHT_SHARE",
+                fmt::format("there are no kernel sources in '{}': set TILEWRIGHT_SHARE (or --share) to the "
+                            "folder that contains kernel/",
+                            (sources_ / "kernel").string()));
   if (const std::string why = share_distrust((sources_ / "kernel").string()); !why.empty())
     throw Error(ErrorCode::io, "TILEWRIGHT_SHARE", fmt::format("the kernel sources are not used: {}", why));
 }
@@ -61,8 +60,8 @@ NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   source.options = {"--std=c++20", "-default-device",
                     fmt::format("-arch=sm_{}{}", request.compute_capability, request.specific ? "a" : ""),
                     "--ptxas-options=-v"};
-  constexpr int usual_level = 3;
-  if (request.ptxas_level != usual_level)
+  constexpr int dense_level = 3;
+  if (request.ptxas_level != dense_level)
     source.options.push_back(fmt::format("--ptxas-options=-O{}", request.ptxas_level));
   source.options.insert(source.options.end(), flags_.begin(), flags_.end());
   return source;
@@ -80,22 +79,21 @@ JitBinary StencilCompiler::compile(const StencilRequest& request) const {
     compiler = &nvrtc();
   } catch (const Error& error) {
     if (auto kept = cache_.find(key_of(source, ""))) return std::move(*kept);
-    throw Error(error.code(), error.argument(),
-                fmt::format("{}, and the kernel is not among those kept in '{}'", error.what(),
-                            cache_.folder().string()));
+    throw Error(
+        error.code(), error.argument(),
+        fmt::format("{}, and the kernel is not in the cache '{}'", error.what(), cache_.folder().string()));
   }
   return cache_.get(key_of(source, compiler->version()), [&] {
     source.options.push_back("-I" + sources_.string());
-    NvrtcResult result = compiler->compile(source);
-    return JitBinary{std::move(result.cubin), std::move(result.functions), std::move(result.log)};
+    return compiler->compile(source);
   });
 }
 
 JitBinary StencilCompiler::cached(const StencilRequest& request) const {
   if (auto kept = cache_.find(key_of(source_of(request), ""))) return std::move(*kept);
   throw NotCompiled(
-      fmt::format("the kernel {} is not among those kept in '{}', and no_jit forbids compiling it in a call: "
-                  "prepare() compiles ahead",
+      fmt::format("the kernel {} is not in the cache '{}', and no_jit forbids calls to compile it: prepare() "
+                  "compiles ahead",
                   request.expressions.front(), cache_.folder().string()));
 }
 

@@ -1,6 +1,4 @@
-// Compiles a stencil with given values to a cubin: writes the source that instantiates the template, passes
-// it to NVRTC through the cache on disk, and reports the result. It needs no GPU; it neither loads nor
-// launches.
+// Compiles a stencil with given values to a cubin through NVRTC and the cache on disk. It needs no GPU.
 #pragma once
 
 #include <memory>
@@ -34,13 +32,12 @@ struct StencilReport {
 
 class StencilCompiler {
  public:
-  // `sources` is the folder that holds kernel/*.cuh; `cache` may be "" for none. NVRTC is opened by the first
-  // request that needs it; its flags are those of TILEWRIGHT_NVRTC_FLAGS now. Throws Error(io) if the sources
-  // are missing.
+  // `sources` holds kernel/*.cuh; `cache` may be "". NVRTC is opened by the first request that needs it, with
+  // the flags of TILEWRIGHT_NVRTC_FLAGS now. Throws Error(io) if the sources are missing.
   StencilCompiler(std::filesystem::path sources, std::filesystem::path cache, std::string nvrtc = {});
 
-  // Returns the cached binary, or compiles. Throws Error(internal) with the expression and the log if it does
-  // not compile, Error(unsupported) if there is no compiler and no cached binary. Safe for many threads.
+  // Returns the cached binary, or compiles. Throws Error(internal) with expression and log if that fails,
+  // Error(unsupported) without compiler and cached binary. Thread-safe.
   JitBinary compile(const StencilRequest& request) const;
   // Returns the cached binary, made by this compiler or any other; throws NotCompiled if there is none.
   JitBinary cached(const StencilRequest& request) const;
@@ -70,12 +67,11 @@ StencilReport stencil_report(const std::string& log);
 inline const char* device_type(DType dtype) {
   constexpr const char* names[] = {"float", "double", "tilewright::Complex<float>",
                                    "tilewright::Complex<double>"};
-  return names[static_cast<int>(dtype)];
+  return names[int(dtype)];
 }
 
-// Returns the object as a C++ expression with designated initialisers: "tilewright::Config{.threads=128,
-// ...}". Members with their default value are left out, so that sources that do not know an axis yet can be
-// compiled for it, too.
+// Returns the object as a C++ expression: "tilewright::Config{.threads=128, ...}". Default members are left
+// out, so that older sources can be compiled without a new axis.
 template <class S>
 std::string designated(const std::string& type, const S& object) {
   std::string text;
@@ -85,7 +81,7 @@ std::string designated(const std::string& type, const S& object) {
     if (object.*(f.member) == usual.*(f.member)) return;
     text += fmt::format("{}.{}=", text.empty() ? "" : ", ", f.name);
     if constexpr (std::is_enum_v<M>)
-      text += fmt::format("decltype({}::{})({})", type, f.name, static_cast<int>(object.*(f.member)));
+      text += fmt::format("decltype({}::{})({})", type, f.name, int(object.*(f.member)));
     else
       text += fmt::format("{}", object.*(f.member));
   });

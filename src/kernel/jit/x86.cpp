@@ -1,4 +1,4 @@
-// Finishing generated code (W^X) and asking whether this process may run any.
+// Finishes generated code (W^X), and tests whether this process may run any.
 #include "kernel/jit/x86.hpp"
 
 #include <sys/mman.h>

@@ -1,11 +1,8 @@
-// Generated x86-64 code in memory: a thin base over Xbyak that owns its pages, makes them executable when the
-// code is complete, and counts what was emitted per problem. Only this header and the generators include
-// Xbyak.
+// Generated x86-64 code in memory: a base over Xbyak that owns its pages, makes complete code executable, and
+// counts its instructions per problem. Only this header and the generators include Xbyak.
 #pragma once
 
 #include <xbyak/xbyak.h>
-
-#include <cstdint>
 
 #include "kernel/gemm_small_cpu/config.hpp"
 #include "kernel/jit/counts.hpp"
@@ -16,13 +13,13 @@ class JitCode : public Xbyak::CodeGenerator {
  public:
   JitCode() : Xbyak::CodeGenerator(reserved_bytes, Xbyak::DontSetProtectRWE) {}
 
-  // Ends generation: resolves labels, drops write permission, gains execute permission. Throws
-  // Error(unsupported) where the operating system forbids generated code.
+  // Ends generation: resolves labels and makes pages executable, not writable. Throws Error(unsupported) if
+  // the operating system forbids generated code.
   void finish();
 
   KernelCounts& counts() { return counts_; }
 
-  // How often the code being emitted runs per problem; generators raise it inside loops.
+  // Executions per problem of the code being emitted; generators raise it inside loops.
   double weight = 1;
   void count_load() { counts_.instructions += weight, counts_.loads += weight; }
   void count_store() { counts_.instructions += weight, counts_.stores += weight; }
@@ -38,8 +35,7 @@ class JitCode : public Xbyak::CodeGenerator {
   KernelCounts counts_;
 };
 
-// True when this process may run generated code for `isa`: CPU and operating system state (XCR0) both allow
-// it.
+// True if this process may run generated code for `isa` (CPU and XCR0 of the operating system).
 bool jit_available(Isa isa);
 
 }  // namespace tilewright

@@ -1,5 +1,4 @@
-// Checks the views passed to layout conversions, on the host and in device memory: each error names the view,
-// the field, its value and, for pointers, the problem.
+// Checks views of layout conversions: errors name view, field, value and, for pointers, the problem.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,15 +15,13 @@ namespace tilewright::layout_check {
 using Wide = __int128;
 
 inline void check_number(const char* view, const char* field, std::int64_t value, std::int64_t least) {
-  if (value >= least) return;
-  const std::string name = fmt::format("{}.{}", view, field);
-  refuse_argument(name, fmt::format("{} = {} is below {}", name, value, least));
+  refuse_outside(fmt::format("{}.{}", view, field), value, least);
 }
 
 inline void check_equal(const char* field, std::int64_t from, std::int64_t to) {
   if (from == to) return;
   const std::string name = fmt::format("to.{}", field);
-  refuse_argument(name, fmt::format("{} = {} but from.{} = {}", name, to, field, from));
+  refuse_argument(name, fmt::format("{} = {}, but from.{} = {}", name, to, field, from));
 }
 
 template <class View>
@@ -32,13 +29,13 @@ void check_shape(const char* view, const View& x) {
   check_number(view, "rows", x.rows, 0);
   check_number(view, "cols", x.cols, 0);
   check_number(view, "count", x.count, 0);
-  check_number(view, "ld", x.ld, std::max<std::int64_t>(1, x.rows));
+  if (const auto ld = fmt::format("{}.ld", view); x.ld < std::max<std::int64_t>(1, x.rows))
+    refuse_argument(ld, short_ld_text(ld, x.ld, x.rows, view));
   if (x.data == nullptr && x.rows > 0 && x.cols > 0 && x.count > 0)
     refuse_argument(fmt::format("{}.data", view), fmt::format("{}.data is null", view));
 }
 
-// Limits the span so that all code after this check counts bytes in 64 bits. `repeats` is how often ld * cols
-// elements are spanned.
+// Limits the span, so that later code can count bytes in 64 bits. `repeats`: spans of ld * cols elements.
 inline void check_span(const char* view, std::int64_t ld, std::int64_t cols, Wide repeats) {
   constexpr Wide limit = Wide(1) << 58;
   const Wide matrix = Wide(ld) * cols;
@@ -57,8 +54,7 @@ void check_interleaved(const char* view, const InterleavedBatch<T, L>& x) {
 
 enum class Access : std::uint8_t { read, write };
 
-// Refuses overlapping matrices of a strided batch that is written: they must lie one after the other, or be
-// bands of rows of one larger matrix.
+// Refuses overlapping matrices of a written strided batch: they are disjoint or bands of one matrix's rows.
 template <class T, Location L>
 void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
   check_shape(view, x);

@@ -1,5 +1,4 @@
-// Decides when converting a batch pays, by pure functions of measured costs. Nothing is measured or converted
-// here.
+// Decides when converting a batch pays, from measured costs.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -47,7 +46,7 @@ std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs)
   const double gain = costs.direct_s - costs.interleaved_s;
   const double price = costs.convert_in_s + costs.convert_out_s;
   if (!(gain > 0) || !(price / gain < 1e15)) return std::nullopt;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(price / gain)));
+  return std::max<std::int64_t>(1, std::int64_t(std::ceil(price / gain)));
 }
 
 const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmProblem& problem) {
@@ -64,20 +63,20 @@ const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmP
 }
 
 std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* costs) {
-  if (is_interleaved(problem.layout)) return "conversion: the data are interleaved already";
+  if (is_interleaved(problem.layout)) return "conversion: the data are already interleaved";
   if (problem.layout != Layout::strided && problem.layout != Layout::pointer)
     return "conversion: only strided and pointer batches can be interleaved";
   const bool on_gpu = problem.location == Location::device;
   if (costs == nullptr)
-    return fmt::format(
-        "conversion: no costs are recorded for {} batches of {}{}, so it is multiplied where it lies; {}",
-        to_string(problem.layout), to_string(problem.dtype), on_gpu ? " on this GPU" : "",
-        on_gpu ? "'tilewright bench layout --location device' measures them"
-               : "'tilewright tune --family layout' and 'tilewright bench layout' measure them");
+    return fmt::format("conversion: no costs are recorded for {} batches of {}{}, so none is considered; {}",
+                       to_string(problem.layout), to_string(problem.dtype), on_gpu ? " on this GPU" : "",
+                       on_gpu
+                           ? "'tilewright bench layout --location device' measures them"
+                           : "'tilewright tune --family layout' and 'tilewright bench layout' measure them");
   const bool exact = costs->m == problem.m && costs->n == problem.n && costs->k == problem.k;
   const std::string size =
       exact ? "" : fmt::format(" (measured at m={},n={},k={})", costs->m, costs->n, costs->k);
-  const std::string kernels = fmt::format("the kernel takes {} per problem here and {} interleaved",
+  const std::string kernels = fmt::format("the kernel takes {} per problem in this layout and {} interleaved",
                                           nanoseconds(costs->direct_s), nanoseconds(costs->interleaved_s));
   const auto threshold = conversion_reuse_threshold(*costs);
   if (!threshold) return fmt::format("conversion: never pays: {}{}", kernels, size);

@@ -1,7 +1,5 @@
-// Copies between the matrices of a group of problems and the slots of an interleaved block: 16 bytes of each
-// matrix at a time, transposed in registers. Compiled once per instruction set by Highway; elements are moved
-// by size, their type does not matter. layout/layout.cpp handles addresses and threads.
-#include <algorithm>
+// Copies between the matrices of a group and the slots of an interleaved block: 16 bytes of each matrix at a
+// time, transposed in registers. Highway compiles this per instruction set; elements move by size.
 #include <cstring>
 
 #include "kernel/layout/layout.hpp"
@@ -87,8 +85,7 @@ HWY_INLINE void transpose(D d, V (&x)[16 / Size]) {
   }
 }
 
-// Copies one run of a whole vector of problems, `width` elements at a time. If `width` does not divide the
-// run, the last elements are copied together with some of their predecessors once more.
+// Copies one run of a vector of problems, `width` elements at a time; a remainder with some predecessors.
 template <std::size_t Size, class Tile, class Element>
 HWY_INLINE void walk_run(std::int64_t rows, Tile&& tile, Element&& element) {
   constexpr std::int64_t width = 16 / Size;
@@ -109,11 +106,10 @@ HWY_INLINE void interleave_lanes(const GroupCopy& copy, const void* const* matri
     const auto tile = [&](std::int64_t e) {
       hn::VFromD<Vectors<Size>> x[width];
       for (std::size_t i = 0; i < width; ++i)
-        x[i] = load_blocks(d, matrices + i, width, from + e * static_cast<std::int64_t>(Size));
+        x[i] = load_blocks(d, matrices + i, width, from + e * std::int64_t(Size));
       transpose<Size>(d, x);
       for (std::size_t i = 0; i < width; ++i)
-        hn::StoreU(x[i], d,
-                   reinterpret_cast<Lane<Size>*>(to + (e + static_cast<std::int64_t>(i)) * copy.pitch));
+        hn::StoreU(x[i], d, reinterpret_cast<Lane<Size>*>(to + (e + std::int64_t(i)) * copy.pitch));
     };
     walk_run<Size>(copy.rows, tile, [&](std::int64_t e) {
       for (std::size_t p = 0; p < lanes; ++p)
@@ -132,11 +128,10 @@ HWY_INLINE void deinterleave_lanes(const GroupCopy& copy, Bytes slots, void* con
     const auto tile = [&](std::int64_t e) {
       hn::VFromD<Vectors<Size>> x[width];
       for (std::size_t i = 0; i < width; ++i)
-        x[i] = hn::LoadU(
-            d, reinterpret_cast<const Lane<Size>*>(from + (e + static_cast<std::int64_t>(i)) * copy.pitch));
+        x[i] = hn::LoadU(d, reinterpret_cast<const Lane<Size>*>(from + (e + std::int64_t(i)) * copy.pitch));
       transpose<Size>(d, x);
       for (std::size_t i = 0; i < width; ++i)
-        store_blocks(d, x[i], matrices + i, width, to + e * static_cast<std::int64_t>(Size));
+        store_blocks(d, x[i], matrices + i, width, to + e * std::int64_t(Size));
     };
     walk_run<Size>(copy.rows, tile, [&](std::int64_t e) {
       for (std::size_t p = 0; p < lanes; ++p)

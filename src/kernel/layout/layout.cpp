@@ -1,13 +1,12 @@
-// Implements the public layout conversions on the host: addresses of the matrices, and the distribution of
-// groups of problems over threads. layout/lanes.cpp copies.
+// The public layout conversions on the host: addresses, and groups of problems over threads.
 #include "kernel/layout/layout.hpp"
 
 #include <omp.h>
 
 #include <algorithm>
 #include <array>
-#include <complex>
 
+#include "core/dispatch.hpp"
 #include "device/team.hpp"
 #include "kernel/layout/check.hpp"
 
@@ -29,7 +28,7 @@ T* matrix(const PointerBatch<T>& x, std::int64_t p) {
 // The common part of all groups. If neither side has gaps between columns, a matrix is one run.
 template <class Plain, class T>
 GroupCopy copy_between(const Plain& plain, const InterleavedBatch<T>& slots) {
-  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  constexpr auto size = std::int64_t(sizeof(T));
   GroupCopy copy;
   copy.element_bytes = size;
   copy.pitch = slots.block * size;
@@ -41,8 +40,7 @@ GroupCopy copy_between(const Plain& plain, const InterleavedBatch<T>& slots) {
   return copy;
 }
 
-// Calls body(first problem, problems that exist, slots to fill, place of the first slot) for all groups of a
-// batch, in parallel if that is allowed and worthwhile.
+// Calls body(first problem, problems, slots, first slot) for all groups of a batch, in parallel if it pays.
 template <class T, class Body>
 void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
   if (x.rows == 0 || x.cols == 0 || x.count == 0) return;
@@ -131,10 +129,7 @@ void deinterleave(InterleavedBatch<const std::type_identity_t<T>> from, PointerB
   template void interleave<T>(PointerBatch<const T>, InterleavedBatch<T>, int);   \
   template void deinterleave<T>(InterleavedBatch<const T>, StridedBatch<T>, int); \
   template void deinterleave<T>(InterleavedBatch<const T>, PointerBatch<T>, int);
-TILEWRIGHT_LAYOUT(float)
-TILEWRIGHT_LAYOUT(double)
-TILEWRIGHT_LAYOUT(std::complex<float>)
-TILEWRIGHT_LAYOUT(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_LAYOUT)
 #undef TILEWRIGHT_LAYOUT
 
 }  // namespace tilewright

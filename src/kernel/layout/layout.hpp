@@ -1,5 +1,4 @@
-// The internal side of the layout conversions: their costs, when they pay, and the copy of one group of
-// problems. The public functions are in tilewright/layout.hpp; bench and tune measure the costs.
+// Internals of the layout conversions (tilewright/layout.hpp): their costs, and the copy of a group.
 #pragma once
 
 #include <optional>
@@ -7,14 +6,21 @@
 #include <string>
 
 #include "core/problem.hpp"
-#include "kernel/layout/config.hpp"
 #include "kernel/space.hpp"
 #include "tilewright/layout.hpp"
 
 namespace tilewright {
 
-// Returns the config used if nothing was measured: one 64-byte vector of problems, which is among the best in
-// every block sweep.
+// The config of conversions: the block. How they copy is not a choice.
+struct LayoutConfig {
+  std::int64_t block = 8;  // problems per block
+
+  friend bool operator==(const LayoutConfig&, const LayoutConfig&) = default;
+};
+
+TILEWRIGHT_FIELDS(LayoutConfig, block);
+
+// The config without measurements: one 64-byte vector of problems, among the best in every sweep.
 LayoutConfig layout_default(DType dtype);
 
 // Returns the blocks worth producing.
@@ -36,30 +42,20 @@ struct LayoutCosts {
 
   friend bool operator==(const LayoutCosts&, const LayoutCosts&) = default;
 };
-template <>
-struct FieldList<LayoutCosts> {
-  using C = LayoutCosts;
-  static constexpr auto value =
-      std::make_tuple(field("dtype", &C::dtype), field("m", &C::m), field("n", &C::n), field("k", &C::k),
-                      field("from", &C::from), field("block", &C::block), field("residency", &C::residency),
-                      field("convert_in_s", &C::convert_in_s), field("convert_out_s", &C::convert_out_s),
-                      field("direct_s", &C::direct_s), field("interleaved_s", &C::interleaved_s));
-};
+TILEWRIGHT_FIELDS(LayoutCosts, dtype, m, n, k, from, block, residency, convert_in_s, convert_out_s, direct_s,
+                  interleaved_s);
 
-// Returns how many multiplications the converted data must serve before converting pays; nothing if it never
-// does because the interleaved kernel is not faster.
+// Returns the multiplications that pay a conversion; nothing if the interleaved kernel is not faster.
 std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs);
 
-// Returns the record whose size is nearest to the problem's among those of its type, layout and residency;
-// among equally near ones the block that costs least to convert to, multiply in and convert from. Null if
-// there is none.
+// The record of the type, layout and residency with the nearest size, then the cheapest block; else null.
 const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmProblem& problem);
 
 // Returns one sentence for `explain`: the threshold and its inputs, or why there is none.
 std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* costs);
 
-// Copies the matrices of one group of neighbouring problems. `matrices` holds one address per problem;
-// `slots` is the place of the group's first problem in element (0, 0) of its block.
+// Copies the matrices of neighbouring problems. `matrices` holds one address per problem; `slots` is the
+// place of the first problem in element (0, 0) of its block.
 struct GroupCopy {
   int element_bytes = 0;
   std::int64_t rows = 0;  // of one run: a column, or the whole matrix if both sides are packed

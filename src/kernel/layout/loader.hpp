@@ -1,5 +1,4 @@
-// Conversions between layouts on the GPU: one loaded kernel for a type, a direction and a number of elements
-// per matrix. bench measures their costs; layout/layout.hpp decides when they pay.
+// Conversions between layouts on the GPU: a loaded kernel for a type, a direction and a size of matrices.
 #pragma once
 
 #include "core/problem.hpp"
@@ -8,7 +7,7 @@
 
 namespace tilewright {
 
-// Operands of a conversion: addresses on the device; distances in elements.
+// Operands of a conversion on the device, and its launch's arguments (LayoutArgs); distances in elements.
 struct GpuLayoutOperands {
   void* single = nullptr;            // matrices at one distance, or
   void* const* addresses = nullptr;  // each at its own; a null one is skipped
@@ -19,17 +18,6 @@ struct GpuLayoutOperands {
   int rows = 0, columns = 0;
 };
 
-// The arguments of a launch, as in layout/stencil.cuh; element types do not matter.
-struct GpuLayoutArgs {
-  void* single;
-  void* const* addresses;
-  void* interleaved;
-  long long count;
-  long long stride, ld, interleaved_ld;
-  long long block;
-  int rows, columns;
-};
-
 // The problems and elements of the piece that a block of threads moves at a time.
 struct GpuLayoutPiece {
   int problems = 32;
@@ -38,13 +26,10 @@ struct GpuLayoutPiece {
 };
 // Returns the piece for matrices of this many elements; small matrices are moved whole, many at a time.
 GpuLayoutPiece gpu_layout_piece(int elements);
-int gpu_layout_shared_bytes(const GpuLayoutPiece& piece, DType dtype);
 
 // Converts single matrices to interleaved blocks if `interleaves`, else back.
 StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayoutPiece& piece,
                                   int compute_capability);
-JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool interleaves,
-                             const GpuLayoutPiece& piece, int compute_capability);
 
 class GpuLayoutKernel {
  public:

@@ -1,18 +1,16 @@
-// Conversions between the layouts of a batch on the GPU: matrices of their own (strided or by pointer) to and
-// from blocks of interleaved matrices (Dongarra 2017). A block of threads moves a piece of some problems
-// through shared memory, so that both sides are read and written in order. What is worth converting is the
-// host's matter.
+// Conversions on the GPU between strided or pointer batches and interleaved blocks (Dongarra 2017). A block
+// of threads moves a piece of some problems through shared memory, so that both sides are accessed in order.
 #pragma once
 
 #include "kernel/common/element.cuh"
 
 namespace tilewright {
 
-// Element (i, j) of problem p: single[p * stride + j * ld + i], or the same within the address addresses[p];
-// and interleaved[(p / block * interleaved_ld * columns + j * interleaved_ld + i) * block + p % block].
+// Element (i, j) of problem p: single[p * stride + j * ld + i], or the same from addresses[p]; and
+// interleaved[(p / block * interleaved_ld * columns + j * interleaved_ld + i) * block + p % block].
 template <class T>
 struct LayoutArgs {
-  T* single;            // not read where addresses are given
+  T* single;            // not read if addresses are given
   T* const* addresses;  // a null address is skipped
   T* interleaved;
   long long count;
@@ -33,8 +31,8 @@ __device__ __forceinline__ T* layout_interleaved(const LayoutArgs<T>& args, long
   return args.interleaved + (stored + place) * args.block + problem % args.block;
 }
 
-// Pieces of Problems x Elements: elements run fastest over threads on the side of single matrices, problems
-// on the other. Unused slots of a last block are set to zero when interleaving.
+// Moves pieces of Problems x Elements: on the side of single matrices elements run fastest over threads, on
+// the other problems. Interleaving sets unused slots of a last block to zero.
 template <class T, bool Interleave, int Problems, int Elements, int Threads>
 __global__ void __launch_bounds__(Threads) layout_convert(const LayoutArgs<T> args) {
   extern __shared__ __align__(128) unsigned char shared[];
@@ -46,7 +44,7 @@ __global__ void __launch_bounds__(Threads) layout_convert(const LayoutArgs<T> ar
   for (long long at = blockIdx.x; at < pieces; at += gridDim.x) {
     const long long problem = at / across * Problems;
     const int element = static_cast<int>(at % across) * Elements;
-    // Phase 1: the side that is read.
+    // Phase 1: reads.
     for (int i = threadIdx.x; i < Problems * Elements; i += Threads) {
       const int p = Interleave ? i / Elements : i % Problems, e = Interleave ? i % Elements : i / Problems;
       const bool exists = problem + p < args.count && element + e < elements;
@@ -57,7 +55,7 @@ __global__ void __launch_bounds__(Threads) layout_convert(const LayoutArgs<T> ar
       piece[p][e] = from == nullptr ? zero<T>() : *from;
     }
     __syncthreads();
-    // Phase 2: the side that is written.
+    // Phase 2: writes.
     for (int i = threadIdx.x; i < Problems * Elements; i += Threads) {
       const int p = Interleave ? i % Problems : i / Elements, e = Interleave ? i / Problems : i % Elements;
       if (element + e >= elements || problem + p >= (Interleave ? stored : args.count)) continue;

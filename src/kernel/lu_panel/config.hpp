@@ -1,19 +1,18 @@
-// The config of the LU panel kernel and what a launch passes, read by the host compiler and by NVRTC alike.
+// Config and launch arguments of the LU panel kernel, for the host compiler and NVRTC.
 #pragma once
 
 namespace tilewright {
 
-// How blocks tell one another of their candidates: by writing into each other's shared memory, which only the
-// blocks of one cluster reach, or through global memory, for as many blocks as run at once.
+// Memory in which blocks exchange candidates: shared memory (blocks of one cluster) or global memory (as many
+// blocks as run at once).
 enum class LuExchange : unsigned char { cluster, global };
 
-// The blocks share the rows of a panel. A thread holds `rows` of them, each with all of its columns that are
-// not eliminated yet, in registers.
+// Blocks share a panel's rows. A thread holds `rows` of them, all remaining columns, in registers.
 struct LuPanelConfig {
-  int cluster = 1;    // blocks; through global memory as many as the rows need
-  int threads = 256;  // of a block
-  int rows = 1;       // of a thread
-  int width = 32;     // columns, at most
+  int cluster = 1;    // blocks; with global exchange as many as the rows need
+  int threads = 256;  // per block
+  int rows = 1;       // per thread
+  int width = 32;     // most columns
   LuExchange exchange = LuExchange::cluster;
 
   friend constexpr bool operator==(const LuPanelConfig&, const LuPanelConfig&) = default;
@@ -25,23 +24,22 @@ constexpr int lu_panel_blocks(const LuPanelConfig& c, int rows) {
   return lu_panel_is_global(c) ? (rows + lu_panel_block_rows(c) - 1) / lu_panel_block_rows(c) : c.cluster;
 }
 
-// A row as it is sent: its elements, the reciprocal of the first of those that are left, and its position.
+// A sent row: its elements, the reciprocal of the first remaining one, and its position.
 constexpr int lu_panel_row_elements(const LuPanelConfig& c) { return c.width + 2; }
-// Two barriers and the best of each warp.
+// Two barriers and the best candidate of each warp.
 constexpr int lu_panel_header_bytes(const LuPanelConfig& c) {
   return (16 + c.threads / 32 * 16 + 31) / 32 * 32;
 }
-// Behind them rows of two steps from every block of the cluster, or the chosen one; the block's own
-// candidate; factored rows.
+// Then rows of two steps from every block, or the selected one; its own candidate; factored rows.
 constexpr int lu_panel_shared_bytes(const LuPanelConfig& c, int element_bytes) {
   const int sent = lu_panel_is_global(c) ? 1 : c.cluster > 1 ? 2 * c.cluster : 0;
   return lu_panel_header_bytes(c) + (sent + 1) * lu_panel_row_elements(c) * element_bytes +
          lu_panel_block_rows(c) * c.width * element_bytes;
 }
 
-// What blocks write in global memory for each of two steps: words of 8 bytes, half of which is the number of
-// the step, three for the candidate's key and position and one for each 4 bytes of its row. In front of all
-// is the number of launches so far; the memory is zero before the first.
+// A block's words in global memory for each of two steps: 8 bytes each, half of it the step's number; three
+// hold the candidate's key and position, and one every 4 bytes of its row. The first word counts launches;
+// the memory must be zero before the first.
 constexpr int lu_panel_slot_bytes(const LuPanelConfig& c, int element_bytes) {
   return (24 + lu_panel_row_elements(c) * element_bytes * 2 + 31) / 32 * 32;
 }
@@ -50,23 +48,23 @@ constexpr long long lu_panel_exchange_bytes(const LuPanelConfig& c, int rows, in
                                : 0;
 }
 
-// How many ints a list of moves has: its length, then pairs of rows, from and to.
+// The ints of a list of moves: its length, then pairs of rows (from, to).
 constexpr int lu_moves_ints(int width) { return 2 + 4 * width; }
 
 template <class T>
 struct LuPanelArgs {
-  T* a;  // m x n, by columns; its factors afterwards, rows in their final order
+  T* a;  // m x n, column-major; its factors afterwards, rows in their final order
   long long ld;
-  int m, n;             // n at most the config's width, m at most its rows
-  long long first_row;  // of the matrix, that the panel's first row is
-  long long* pivots;    // min(m, n) of them: rows of the matrix, counted from 1
-  int* moves;           // rows of the panel that moved, as lu_moves_ints says
-  long long* info;      // the first zero pivot of the matrix, counted from 1, if it is 0 still
+  int m, n;             // at most the config's rows and width
+  long long first_row;  // the matrix row of the panel's first row
+  long long* pivots;    // min(m, n) rows of the matrix, counted from 1
+  int* moves;           // moves of the panel's rows, as in lu_moves_ints
+  long long* info;      // set to the first zero pivot of the matrix, counted from 1, if still 0
   long long first_column;
-  char* exchange;  // of lu_panel_exchange_bytes(), of one launch at a time; null where that is 0
+  char* exchange;  // lu_panel_exchange_bytes(), for one launch at a time; null if that is 0
 };
 
-// What info becomes where a block waited in vain for another.
+// The value of info after a timeout of a block.
 constexpr long long lu_panel_waited_in_vain = -1;
 
 }  // namespace tilewright

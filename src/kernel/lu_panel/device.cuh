@@ -1,5 +1,4 @@
-// The instructions that the LU kernels use beyond plain C++. Tests replace this file by one that does the
-// same on the host.
+// Device instructions of the LU kernels. Tests replace this file by a host version.
 #pragma once
 
 #include "kernel/common/copy.cuh"
@@ -7,7 +6,7 @@
 
 namespace tilewright {
 
-// How often a block looks for what others send before it gives up: some seconds.
+// Polls of a block before it gives up: some seconds.
 constexpr int lu_most_turns = 1 << 24;
 
 __device__ __forceinline__ int cluster_rank() {
@@ -30,7 +29,7 @@ __device__ __forceinline__ bool comes_in_time(unsigned long long* barrier, unsig
   return done != 0;
 }
 
-// To the same place of shared memory in block `to` of the cluster, whose barrier is told of the bytes.
+// Writes to the same place of shared memory in block `to` of the cluster and counts the bytes at its barrier.
 __device__ __forceinline__ void send_words(unsigned at, unsigned barrier, uint4 x) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(
@@ -64,8 +63,8 @@ __device__ __forceinline__ void send_to(int to, void* at, const P& pack, unsigne
   }
 }
 
-// Words in global memory by which blocks of one launch tell one another. None is ordered with others, but for
-// what was written before tell_all_before().
+// Words in global memory through which the blocks of a launch communicate. They are unordered, except that
+// writes before tell_all_before() are visible first.
 __device__ __forceinline__ void tell_all_before() { __threadfence(); }
 __device__ __forceinline__ void tell_word(unsigned long long* at, unsigned long long value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value)
@@ -79,7 +78,7 @@ __device__ __forceinline__ unsigned long long seen_word(const unsigned long long
                : "memory");
   return value;
 }
-// Looks at the word, of which `value` was seen before, until it has the low half of `tag`.
+// Polls a word whose last value was `value` until it has the low half of `tag`.
 __device__ __forceinline__ bool comes_in_time(const unsigned long long* at, unsigned long long tag,
                                               unsigned long long& value) {
   for (int turns = 0; turns < lu_most_turns; ++turns) {
@@ -89,7 +88,7 @@ __device__ __forceinline__ bool comes_in_time(const unsigned long long* at, unsi
   return false;
 }
 
-// 1 / x to some 20 bits, of normal numbers whose reciprocal is normal.
+// Returns 1 / x to about 20 bits, for normal numbers whose reciprocal is normal.
 __device__ __forceinline__ double rough_reciprocal(double x) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
@@ -103,7 +102,7 @@ __device__ __forceinline__ unsigned warp_most(unsigned x) {
   return x;
 #endif
 }
-// Positions are not negative.
+// Returns the least of the warp's positions, which are not negative.
 __device__ __forceinline__ int warp_least(int x) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_min_sync(0xffffffffu, x);

@@ -1,6 +1,6 @@
-// How the blocks of an LU panel agree on a pivot: each tells all others of its candidate, and all find the
-// same one to be the best. Both ways have the same functions, which all threads of a block call: begin(),
-// and for each step send() and then receive(), which is null where a block waited in vain; end().
+// Agreement of the blocks of an LU panel on a pivot: each sends its candidate to all, and all select the same
+// best one. Both implementations have the same interface, called by all threads of a block: begin(), per step
+// send() and receive() (null after a timeout), and end().
 #pragma once
 
 #include "kernel/common/copy.cuh"
@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-// The position of a row that is no candidate.
+// The position of a row that is not a candidate.
 constexpr int lu_nowhere = 0x7fffffff;
 
 struct LuBest {
@@ -21,14 +21,14 @@ struct LuBest {
   __device__ static unsigned long long whole(const LuKey& k) {
     return static_cast<unsigned long long>(k.high) << 32 | k.low;
   }
-  // Of equal ones the first is the better.
+  // The first of equal keys wins.
   __device__ bool gives_way(const LuKey& other, int other_position) const {
     const unsigned long long theirs = whole(other), mine = whole(key);
     return theirs > mine || (theirs == mine && other_position < position);
   }
 };
 
-// The lane with the best; `high` is the largest high word of the warp's keys.
+// Returns the lane with the best key; `high` is the largest high word of the warp's keys.
 __device__ __forceinline__ int lu_best_lane(const LuBest& mine, unsigned high) {
   const unsigned with_high = lanes_with(mine.key.high == high);
   if ((with_high & (with_high - 1)) == 0) return lowest_lane(with_high);
@@ -38,8 +38,8 @@ __device__ __forceinline__ int lu_best_lane(const LuBest& mine, unsigned high) {
   return lowest_lane(lanes_with(has_most && mine.position == position));
 }
 
-// Rows of two steps from every block lie in each block's shared memory. What is sent tells the barrier of its
-// receiver.
+// Exchange in a cluster: each block's shared memory holds rows of two steps from every block; senders signal
+// the receiver's barrier.
 template <class T, LuPanelConfig C>
 class LuClusterExchange {
   static constexpr int warps = C.threads / 32, row_elements = lu_panel_row_elements(C);
@@ -59,8 +59,7 @@ class LuClusterExchange {
     expect(0);
     expect(1);
   }
-  // After loading: nothing may be sent to a block whose barriers are not there yet; and at the end, which a
-  // block must not come to while others may send to it.
+  // Synchronizes the cluster: after loading, as barriers must exist, and at the end, as others may send.
   __device__ void meet() const {
     if constexpr (C.cluster > 1)
       sync_all_blocks();
@@ -69,7 +68,7 @@ class LuClusterExchange {
   }
   __device__ void end() const { meet(); }
 
-  // To all blocks, a warp for each of them in turn, a lane for each pair of elements.
+  // Sends to all blocks: each warp serves some of them, a lane a pair of elements.
   template <int Left>
   __device__ void send(int step, const T* staged) const {
     const int lane = threadIdx.x % 32;
@@ -80,7 +79,7 @@ class LuClusterExchange {
       send_to(to, row(step, rank_) + at, pair, barriers_ + (step & 1));
   }
 
-  // The row that all blocks choose, and its position.
+  // Returns the row that all blocks selected, and its position.
   template <int Left>
   __device__ const T* receive(int step, const T* staged, int& pivot) const {
     if constexpr (C.cluster == 1) {
@@ -88,7 +87,7 @@ class LuClusterExchange {
       return staged;
     } else {
       if (!comes_in_time(barriers_ + (step & 1), step >> 1 & 1)) return nullptr;
-      // Nobody sends for the step after the next before this block has sent for the next.
+      // Nobody sends for step + 2 before this block has sent for step + 1.
       if (threadIdx.x == 0) expect(step + 2);
       LuBest mine;
       if (threadIdx.x % 32 < C.cluster) {
@@ -103,7 +102,7 @@ class LuClusterExchange {
   }
 
  private:
-  // What comes for the step.
+  // Sets the bytes that the step's barrier expects.
   __device__ void expect(int step) const {
     constexpr int quarter = C.width / 4;
     const int left = C.width - step / quarter * quarter;
@@ -118,15 +117,15 @@ class LuClusterExchange {
   const int rank_;
 };
 
-// Each block has a slot in global memory for each of two steps. Every word of it carries the number of the
-// step and of the launch, so that nothing is cleared in between and nothing is ordered: a word that has its
-// number has its value. The first warp looks at all slots and brings the chosen row.
+// Exchange in global memory: each block has a slot for each of two steps. Every word carries the number of
+// its step and launch, so that nothing needs clearing or ordering: a word with the right number has its
+// value. The first warp polls all slots and fetches the selected row.
 template <class T, LuPanelConfig C>
 class LuGlobalExchange {
   using Word = unsigned long long;
   static constexpr int slot_words = lu_panel_slot_bytes(C, sizeof(T)) / 8, steps_of_launch = 64;
   static constexpr int element_words = sizeof(T) / 4, key_words = 3;
-  // Blocks and words that a lane asks for before it looks at what came.
+  // Blocks and words that a lane requests before it checks what arrived.
   static constexpr int blocks_ahead = 4, words_ahead = (lu_panel_row_elements(C) * element_words + 31) / 32;
   static_assert(C.width < steps_of_launch);
 
@@ -137,12 +136,12 @@ class LuGlobalExchange {
         launch_(static_cast<unsigned>(seen_word(words_))) {}
 
   __device__ int rank() const { return static_cast<int>(blockIdx.x); }
-  // What this block has written so far is there before its words are.
+  // Makes this block's earlier writes visible before its words.
   __device__ void begin() const {
     if (threadIdx.x == 0) tell_all_before();
   }
   __device__ void meet() const { __syncthreads(); }
-  // All have read the number before they sent anything.
+  // All blocks have read the launch number before they sent anything.
   __device__ void end() const {
     if (blockIdx.x == 0 && threadIdx.x == 0) tell_word(words_, launch_ + 1);
   }
@@ -180,7 +179,7 @@ class LuGlobalExchange {
   static constexpr int row_words() {
     return (Left + 2) * element_words;
   }
-  // The place of a word in a row, of which what is left comes first and is followed by its last two elements.
+  // Returns the place of a word in a row: the remaining columns first, then the row's last two elements.
   template <int Left, class Row>
   __device__ static auto* part_of(Row* row, int word) {
     using Byte = decltype(bytes_of(row));
@@ -199,7 +198,7 @@ class LuGlobalExchange {
   }
   __device__ static unsigned value_of(Word word) { return static_cast<unsigned>(word >> 32); }
 
-  // The best of blocks first, first + 32 ..., of those that there are.
+  // Returns the best of the existing blocks first, first + 32, ....
   __device__ bool look_at(int step, int first, LuBest& mine, int& source) const {
     Word seen[blocks_ahead][key_words];
 #pragma unroll

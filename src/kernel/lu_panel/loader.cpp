@@ -1,7 +1,6 @@
 // Compiles, loads and launches panels.
 #include <algorithm>
 
-#include "core/dispatch.hpp"
 #include "kernel/lu_panel/lu_panel.hpp"
 
 namespace tilewright {
@@ -11,35 +10,16 @@ namespace {
 constexpr int panel_registers = 128;
 
 int shared_bytes(const LuPanelConfig& c, DType dtype) {
-  return lu_panel_shared_bytes(c, static_cast<int>(size_bytes(dtype)));
+  return lu_panel_shared_bytes(c, int(size_bytes(dtype)));
 }
-
-}  // namespace
-
-std::string why_not_lu_panel(const LuPanelConfig& c, DType dtype, const GpuLimits& limits) {
-  if (c.cluster > 1 && limits.compute_capability < 90) return fmt::format("{} has no clusters", limits.name);
-  if (c.cluster > 1 && lu_panel_is_global(c))
-    return fmt::format("cluster = {}: blocks that tell one another through global memory are in none",
-                       c.cluster);
-  if (const int bytes = shared_bytes(c, dtype); bytes > limits.shared_bytes_per_block)
-    return fmt::format("{} bytes of shared memory are wanted, and a block has {}", bytes,
-                       limits.shared_bytes_per_block);
-  return "";
-}
-
-std::int64_t lu_panel_most_rows(const LuPanelConfig& c, const GpuLimits& limits) {
-  return std::int64_t(lu_panel_block_rows(c)) * (lu_panel_is_global(c) ? limits.multiprocessors : c.cluster);
-}
-
-namespace {
 
 // Returns the rows that fit the registers of a thread.
 int most_own_rows(int width, DType dtype) {
-  return std::max(1, panel_registers / (width * static_cast<int>(size_bytes(dtype)) / 4));
+  return std::max(1, panel_registers / (width * int(size_bytes(dtype)) / 4));
 }
 
-// Returns the configs of one cluster, those with the fewest blocks first. More rows per thread come before
-// more threads, since each broadcast then serves more rows.
+// Returns the configs of one cluster, fewest blocks first; more rows per thread come before more threads,
+// since each broadcast then serves more rows.
 std::vector<LuPanelConfig> cluster_panels(int width, DType dtype, const GpuLimits& limits) {
   std::vector<LuPanelConfig> all;
   const int most_cluster = limits.compute_capability >= 90 ? 16 : 1;
@@ -63,6 +43,21 @@ std::vector<LuPanelConfig> global_panels(int width, DType dtype) {
 }
 
 }  // namespace
+
+std::string why_not_lu_panel(const LuPanelConfig& c, DType dtype, const GpuLimits& limits) {
+  if (c.cluster > 1 && limits.compute_capability < 90) return fmt::format("{} has no clusters", limits.name);
+  if (c.cluster > 1 && lu_panel_is_global(c))
+    return fmt::format("cluster = {}: blocks that tell one another through global memory are in none",
+                       c.cluster);
+  if (const int bytes = shared_bytes(c, dtype); bytes > limits.shared_bytes_per_block)
+    return fmt::format("{} bytes of shared memory are needed, but a block has {}", bytes,
+                       limits.shared_bytes_per_block);
+  return "";
+}
+
+std::int64_t lu_panel_most_rows(const LuPanelConfig& c, const GpuLimits& limits) {
+  return std::int64_t(lu_panel_block_rows(c)) * (lu_panel_is_global(c) ? limits.multiprocessors : c.cluster);
+}
 
 LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits) {
   for (const int width : {32, 16, 8}) {
@@ -92,24 +87,13 @@ GpuLuPanel::GpuLuPanel(const Gpu& gpu, const JitBinary& binary, DType dtype, con
 
 void GpuLuPanel::launch(const LuPanelOperands& o, CUstream_st* stream) const {
   GpuLaunch geometry;
-  geometry.blocks = static_cast<unsigned>(lu_panel_blocks(config_, static_cast<int>(o.m)));
-  geometry.cluster = static_cast<unsigned>(config_.cluster);
+  geometry.blocks = unsigned(lu_panel_blocks(config_, o.m));
+  geometry.cluster = unsigned(config_.cluster);
   geometry.cooperative = lu_panel_is_global(config_) && geometry.blocks > 1;
-  geometry.threads = static_cast<unsigned>(config_.threads);
-  geometry.shared_bytes = static_cast<unsigned>(shared_bytes(config_, dtype_));
-  dispatch(dtype_, [&]<class T>() {
-    LuPanelArgs<T> args{static_cast<T*>(o.a),
-                        o.ld,
-                        static_cast<int>(o.m),
-                        static_cast<int>(o.n),
-                        o.first_row,
-                        o.pivots,
-                        o.moves,
-                        o.info,
-                        o.first_column,
-                        static_cast<char*>(o.exchange)};
-    function_.launch(geometry, &args, stream);
-  });
+  geometry.threads = unsigned(config_.threads);
+  geometry.shared_bytes = unsigned(shared_bytes(config_, dtype_));
+  LuPanelOperands args = o;
+  function_.launch(geometry, &args, stream);
 }
 
 }  // namespace tilewright

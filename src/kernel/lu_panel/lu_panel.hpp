@@ -1,8 +1,5 @@
-// The family of LU panel kernels on the host's side: configs, which of them fit a panel, and the loaded
-// kernel of one config. src/lu runs whole factorizations.
+// LU panel kernels on the host's side: configs, which fit a panel, and the loaded kernel of one config.
 #pragma once
-
-#include <vector>
 
 #include "core/fields.hpp"
 #include "device/gpu/gpu.hpp"
@@ -11,19 +8,9 @@
 
 namespace tilewright {
 
-template <>
-struct EnumNames<LuExchange> {
-  static constexpr std::array value{std::pair{LuExchange::cluster, "cluster"},
-                                    std::pair{LuExchange::global, "global"}};
-};
+TILEWRIGHT_NAMES(LuExchange, "cluster", "global");
 
-template <>
-struct FieldList<LuPanelConfig> {
-  using C = LuPanelConfig;
-  static constexpr auto value =
-      std::make_tuple(field("cluster", &C::cluster), field("threads", &C::threads), field("rows", &C::rows),
-                      field("width", &C::width), field("exchange", &C::exchange));
-};
+TILEWRIGHT_FIELDS(LuPanelConfig, cluster, threads, rows, width, exchange);
 
 // Returns why the device cannot run the config; "" if it can.
 std::string why_not_lu_panel(const LuPanelConfig& config, DType dtype, const GpuLimits& limits);
@@ -31,23 +18,13 @@ std::string why_not_lu_panel(const LuPanelConfig& config, DType dtype, const Gpu
 // Returns the rows that the registers of all concurrently running blocks hold.
 std::int64_t lu_panel_most_rows(const LuPanelConfig& config, const GpuLimits& limits);
 
-// Returns the config of the widest panels whose blocks hold `rows` rows, in one cluster if possible, with the
-// fewest blocks; with 0 threads if no config does.
+// The config of the widest panels for `rows` rows, preferably in one cluster; 0 threads if there is none.
 LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits);
 
 StencilRequest lu_panel_request(DType dtype, const LuPanelConfig& config, int compute_capability);
 
-// One panel, in device memory.
-struct LuPanelOperands {
-  void* a = nullptr;
-  std::int64_t ld = 0;
-  std::int64_t m = 0, n = 0;
-  std::int64_t first_row = 0, first_column = 0;  // of the matrix
-  long long* pivots = nullptr;
-  int* moves = nullptr;
-  long long* info = nullptr;
-  void* exchange = nullptr;  // lu_panel_exchange_bytes(), zero before the first launch
-};
+// One panel, in device memory. Launches take it for any type, since pointers have one layout.
+using LuPanelOperands = LuPanelArgs<void>;
 
 class GpuLuPanel {
  public:

@@ -1,4 +1,4 @@
-// What LU asks of an element's type: keys by which pivots are compared, and division by a pivot.
+// Operations of LU on element types: keys that compare pivots, and division by a pivot.
 #pragma once
 
 #include "kernel/common/element.cuh"
@@ -11,8 +11,8 @@ __device__ __forceinline__ T one() {
   return T{1};
 }
 
-// |x| as LAPACK compares pivots, |re| + |im| of a complex number, as two words whose order is that of the
-// values; NaN goes before all.
+// |x| as LAPACK compares pivots (|re| + |im| of a complex number), as two words in the order of the values;
+// NaN is the largest.
 struct LuKey {
   unsigned high, low;
 };
@@ -35,8 +35,8 @@ __device__ __forceinline__ void multiply_subtract(Complex<R>& sum, const Complex
   multiply_add(sum, Complex<R>{-a.re, -a.im}, b);
 }
 
-// Whether a column is divided by multiplying with this number's reciprocal, as LAPACK's getf2 does unless
-// that overflows; nor by one that would be no normal number.
+// True if a column is multiplied by this number's reciprocal, as in LAPACK's getf2, which divides if the
+// reciprocal overflows; also false if it is subnormal.
 __device__ __forceinline__ bool has_reciprocal(float size) { return size >= 1.2e-38f && size <= 8.4e37f; }
 __device__ __forceinline__ bool has_reciprocal(double size) { return size >= 2.3e-308 && size <= 4.4e307; }
 
@@ -58,20 +58,20 @@ __device__ __forceinline__ bool is_finite(const Complex<R>& x) {
   return is_finite(x.re) && is_finite(x.im);
 }
 
-// Numbers that must be divided by; zero, infinities and NaN give the same by either operation.
+// True for numbers that need division; for zero, infinities and NaN both operations agree.
 template <class T>
 __device__ __forceinline__ bool lu_must_divide(const T& x) {
   return !is_zero(x) && is_finite(x) && !has_reciprocal(lu_size(x));
 }
 
-// Anything of numbers that have none.
+// For numbers without a usable reciprocal the result is arbitrary.
 __device__ __forceinline__ float lu_reciprocal(float x) { return 1 / x; }
 __device__ __forceinline__ double lu_reciprocal(double x) {
   double y = rough_reciprocal(x);
   y = fma(y, fma(-x, y, 1.0), y);
   return fma(y, fma(-x, y, 1.0), y);
 }
-// Scaled by the larger part, so that squares neither overflow nor vanish.
+// Scales by the larger part, so that squares neither overflow nor vanish.
 template <class R>
 __device__ __forceinline__ Complex<R> lu_reciprocal(const Complex<R>& x) {
   const bool re_larger = fabs(x.re) >= fabs(x.im);
@@ -92,15 +92,15 @@ template <class R>
 __device__ __forceinline__ R lu_quotient(R x, R y) {
   return x / y;
 }
-// By a power of two that keeps numbers of this size away from where sums overflow and quotients lose bits.
+// A power of two that scales numbers of this size: sums do not overflow, quotients keep their bits.
 __device__ __forceinline__ float lu_moderation(float size) {
   return size > 1e37f ? 1.0f / (1 << 20) : size < 1e-30f ? static_cast<float>(1 << 30) : 1;
 }
 __device__ __forceinline__ double lu_moderation(double size) {
   return size > 1e307 ? 1.0 / (1 << 20) : size < 1e-290 ? static_cast<double>(1ll << 60) : 1;
 }
-// x / y by the larger part of y (Smith), both moderated first: x / y = (s x) / (t y) * (t / s), in an order
-// in which nothing overflows before the result does.
+// Returns x / y by Smith's method, both scaled first: x / y = (s x) / (t y) * (t / s), in an order that
+// overflows only if the result does.
 template <class R>
 __device__ __forceinline__ Complex<R> lu_quotient(const Complex<R>& a, const Complex<R>& b) {
   const R s = lu_moderation(lu_size(a)), t = lu_moderation(lu_size(b));
@@ -114,7 +114,7 @@ __device__ __forceinline__ Complex<R> lu_quotient(const Complex<R>& a, const Com
   return {found.re * back, found.im * back};
 }
 
-// Division of a column by its pivot. By zero nothing is divided: then the whole column is zero.
+// Divides a column by its pivot. For a zero pivot the whole column is zero and stays as it is.
 template <class T>
 class LuDivisor {
  public:

@@ -1,8 +1,7 @@
-// LU of a tall panel with partial pivoting, unblocked, by blocks that run at once. Rows stay in the
-// threads' registers and are never swapped there: a thread knows which row of the factored panel each of its
-// rows will be. Each column takes one exchange (exchange.cuh): every block sends its candidate, the row with
-// the largest element, to all others; all choose the same one and eliminate with it. The search for the next
-// pivot goes along with the elimination, which begins with the next column.
+// LU of a tall panel with partial pivoting, unblocked, by concurrent blocks. Rows stay in registers and are
+// not swapped: a thread knows the final position of each of its rows. Each column takes one exchange
+// (exchange.cuh): all blocks send their largest candidate, select the same one and eliminate with it. The
+// pivot search of the next column is part of the elimination, which starts with that column.
 #pragma once
 
 #include "kernel/common/copy.cuh"
@@ -68,9 +67,8 @@ class LuPanel {
     finish_search(mine, warp_most(mine.key.high));
   }
 
-  // Steps begin ... end - 1, of rows with at most `Left` columns left. Column `step` is always the first of
-  // what is left: whoever eliminates moves the others one place ahead. False where another block was waited
-  // for in vain.
+  // Runs steps begin ... end - 1 on rows with at most `Left` remaining columns. Column `step` is always the
+  // first of these: elimination moves the others one place ahead. Returns false after a timeout.
   template <int Left>
   __device__ bool eliminate(int begin, int end) {
     for (int step = begin; step < end; ++step) {
@@ -100,7 +98,7 @@ class LuPanel {
       bests_[thread_ / 32] = {mine.key.high, mine.key.low, static_cast<unsigned>(mine.position), 0};
   }
 
-  // Its position.
+  // Returns its position.
   __device__ int best_of_block() const {
     __syncthreads();
     LuBest mine;
@@ -112,7 +110,7 @@ class LuPanel {
     return static_cast<int>(word_of_lane(static_cast<unsigned>(mine.position), lane));
   }
 
-  // The block's candidate, the reciprocal of its first element, its position.
+  // Collects the block's candidate, the reciprocal of its first element, and its position.
   template <int Left>
   __device__ void stage(int position) {
 #pragma unroll
@@ -163,7 +161,7 @@ class LuPanel {
     multiply_subtract(a_[r][c - 1], multiplier, u);
   }
 
-  // The pivot, and its row's part of U: all blocks have the panel in registers by now.
+  // Writes the pivot and its row's part of U; all blocks have the panel in registers by now.
   __device__ void tell(int step, int pivot, const T* row, bool is_zero_pivot) const {
     if (step + lane_ < args_.n) args_.a[step + (step + lane_) * args_.ld] = row[lane_];
     if (lane_ != 0) return;
@@ -173,7 +171,7 @@ class LuPanel {
 
   __device__ T& factored(int r, int c) { return factored_[c * block_rows + r * C.threads + thread_]; }
 
-  // L, and where rows went.
+  // Writes L and the moves of rows.
   __device__ void store() {
 #pragma unroll
     for (int r = 0; r < C.rows; ++r) {

@@ -1,11 +1,11 @@
-// What launches of the kernels beside the LU panel pass, read by the host compiler and by NVRTC alike.
+// Launch arguments of the LU kernels beside the panel, for the host compiler and NVRTC.
 #pragma once
 
 namespace tilewright {
 
-// Rows move within columns as lists of an LU panel say (kernel/lu_panel/config.hpp), one list after the
-// other; list i counts rows from i * rows_apart on. `of_own_block`: the columns are those that the lists'
-// panels come from, each rows_apart wide, and only what later panels moved is moved in them.
+// Moves rows within columns by lists of LU panels (kernel/lu_panel/config.hpp), in order; list i counts rows
+// from i * rows_apart on. `of_own_block`: the columns are the panels' own, each rows_apart wide, and get the
+// moves of later panels only.
 template <class T>
 struct LuSwapArgs {
   T* a;
@@ -15,8 +15,7 @@ struct LuSwapArgs {
   bool of_own_block;
 };
 
-// B becomes inv(L) P B: rows of B move, then its first n rows are solved for; L is n x n, lower with a unit
-// diagonal, n at most 32.
+// B = inv(L) P B: moves rows of B, then solves for its first n rows; L is n x n, unit lower, n at most 32.
 template <class T>
 struct LuSolveArgs {
   T* b;
@@ -27,7 +26,7 @@ struct LuSolveArgs {
   const int* moves;
 };
 
-// Rows move within columns as one list says that lu_close() made of several.
+// Moves rows within columns by one list that lu_close() merged.
 template <class T>
 struct LuMoveArgs {
   T* a;
@@ -35,8 +34,8 @@ struct LuMoveArgs {
   const int* moves;
 };
 
-// What is done once with a block of panels: inverse = inv(L) of its n x n triangle with a unit diagonal, all
-// n x n elements written; and one list of what its lists come to, of m rows.
+// Closes a block of panels: inverse = inv(L) of its n x n unit triangle, all elements written, and one merged
+// list of its moves of m rows.
 template <class T>
 struct LuCloseArgs {
   const T* l;
@@ -46,18 +45,18 @@ struct LuCloseArgs {
   const int* moves;
   int lists, list_ints, rows_apart;
   int* merged;
-  int* origin;  // m ints of scratch; null: shared memory has room for them
+  int* origin;  // m ints of scratch; null if shared memory has room for them
 };
 
-// Of systems: order[i] is the row that the swaps bring to row i.
+// Computes order[i], the row that the swaps bring to row i.
 struct LuOrderArgs {
   const long long* pivots;  // counted from 1
   int n;
-  int* order;  // n ints; the work is done there where shared memory has no room
+  int* order;  // n ints; used as scratch if shared memory has no room
   bool in_shared;
 };
 
-// Row i of `to` is row order[i] of `from`, or with `back` the reverse. The two do not overlap.
+// Copies row order[i] of `from` to row i of `to`, or with `back` the reverse. They must not overlap.
 template <class T>
 struct LuTakeArgs {
   const T* from;
@@ -69,9 +68,9 @@ struct LuTakeArgs {
   bool back;
 };
 
-// The inverses of the triangles on the diagonal of an LU, nb x nb each but the last: those of L, then those
-// of U. must_divide receives a number for each group of columns of each block of U (lu_inverse_groups): not 0
-// where a pivot has no reciprocal, or the inverse has elements that are not finite.
+// Inverts the diagonal triangles of an LU, nb x nb each but the last: those of L, then of U. must_divide
+// receives a number per group of columns of each block of U (lu_inverse_groups), not 0 if a pivot has no
+// reciprocal or the inverse is not finite.
 template <class T>
 struct LuInvertArgs {
   const T* lu;
@@ -81,8 +80,8 @@ struct LuInvertArgs {
   int* must_divide;
 };
 
-// op(U) X = B for a triangle of at most 256 rows, by substitution, where one of `groups` numbers is not 0;
-// else nothing. op: 0 none, 1 transposed, 2 conjugated as well.
+// Solves op(U) X = B for a triangle of at most 256 rows by substitution if one of `groups` numbers is not 0;
+// else does nothing. op: 0 none, 1 transposed, 2 conjugate transposed.
 template <class T>
 struct LuDivideArgs {
   const T* u;
@@ -95,7 +94,7 @@ struct LuDivideArgs {
   const int* must_divide;
 };
 
-// Of iterative refinement; R is the real type of T's parts. |from|, of complex numbers |re| + |im|.
+// |from|, for complex numbers |re| + |im|. R is the real type of T's parts.
 template <class T, class R>
 struct LuMagnitudesArgs {
   const T* from;
@@ -104,14 +103,14 @@ struct LuMagnitudesArgs {
   long long to_ld, rows, columns;
 };
 
-// A column's progress: the error seen now (0 before it is looked for) and last, whether x is still improved.
+// A column's progress: its current error (0 = not computed) and the last one, and whether x still improves.
 struct LuRefined {
   double now, last;
   int is_active;
 };
 
-// now = max |r_i| / bound_i of each active column, both n x columns without gaps, raised by what rounding
-// makes of them where the bound may be nothing else (LAPACK xGERFS).
+// now = max |r_i| / bound_i of each active column, both n x columns without gaps, with safe1 and safe2
+// against bounds that may be rounding alone (LAPACK xGERFS).
 template <class T, class R>
 struct LuBackwardErrorArgs {
   const T* r;
@@ -122,7 +121,7 @@ struct LuBackwardErrorArgs {
   R safe1, safe2;
 };
 
-// Whether each column goes on: the error is above eps and was halved. errors receives those of active ones.
+// Decides which columns continue: the error is above eps and was halved. errors receives active ones'.
 struct LuGoOnArgs {
   LuRefined* progress;
   double* errors;
@@ -141,7 +140,7 @@ struct LuImproveArgs {
   const LuRefined* progress;
 };
 
-constexpr int lu_copied_columns = 4;  // at once
+constexpr int lu_copied_columns = 4;  // at a time
 
 // rows x columns elements.
 template <class T>
@@ -153,12 +152,12 @@ struct LuCopyArgs {
 };
 
 constexpr int lu_rows_threads = 256;
-// Of lu_invert_diagonal: a block of threads has as many columns as it has warps.
+// For lu_invert_diagonal: a block of threads has as many columns as warps.
 constexpr int lu_inverse_groups(int nb) { return (nb + lu_rows_threads / 32 - 1) / (lu_rows_threads / 32); }
-// A list that lu_close() makes moves so many rows at most, of blocks of 512 columns.
+// The most moves of a list of lu_close(), for blocks of 512 columns.
 constexpr int lu_most_moves = 1024;
-// Rows of the triangle as lu_close() pads them, the columns that it has in shared memory at once, and the
-// bytes of either those or a number for each row.
+// lu_close(): padded rows of the triangle, its columns in shared memory at once, and the bytes of these or of
+// a number per row.
 constexpr int lu_close_height(int n) {
   return n <= 32 ? 32 : n <= 64 ? 64 : n <= 128 ? 128 : n <= 256 ? 256 : 512;
 }
@@ -167,7 +166,6 @@ constexpr int lu_triangle_bytes(int n, int element_bytes) {
   return lu_close_height(n) * lu_close_columns(lu_close_height(n)) * element_bytes;
 }
 constexpr int lu_origin_bytes(int rows) { return rows * 4; }
-// Of the triangle of lu_solve.
 constexpr int lu_solve_shared_bytes(int element_bytes) { return 32 * 32 * element_bytes; }
 
 }  // namespace tilewright

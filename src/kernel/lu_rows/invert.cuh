@@ -1,4 +1,4 @@
-// The inverse of a triangle of up to 512 rows, by which solves with it become products.
+// The inverse of a triangle of up to 512 rows, which turns its solves into products.
 #pragma once
 
 #include "kernel/common/element.cuh"
@@ -19,7 +19,7 @@ __device__ __forceinline__ T lane_value(const T& value, int lane) {
   return result;
 }
 
-// An upper triangle is inverted as the lower one that it is when transposed, and so is its inverse.
+// An upper triangle is inverted as its transpose.
 enum class LuTriangle { unit_lower, upper };
 
 template <class T>
@@ -30,9 +30,8 @@ struct LuInverted {
   T* inverse;  // n x n, all elements written
 };
 
-// A warp has a column of the inverse, a lane every 32nd row of it. The triangle passes by in a few columns at
-// a time, the next of which are on their way. Of columns group * warps and on. Returns whether the elements
-// that this thread has written are finite.
+// Inverts columns from group * warps on: a warp has a column, a lane every 32nd row. The triangle is loaded a
+// few columns at a time, the next ones ahead. Returns whether all elements that this thread wrote are finite.
 template <int Parts, LuTriangle Kind, class T>
 __device__ bool lu_invert(const LuInverted<T>& what, int group, T* triangle) {
   constexpr bool is_upper = Kind == LuTriangle::upper;
@@ -77,7 +76,7 @@ __device__ bool lu_invert(const LuInverted<T>& what, int group, T* triangle) {
         const int row = begin + k;
         T known = lane_value(x[part], row - 32 * part);
         if constexpr (is_upper) {
-          // What is zero so far stays zero, whatever it is divided by.
+          // A zero stays zero, whatever the divisor.
           if (row >= column) known = lu_quotient(known, triangle[k * height + row]);
           if (lane == row - 32 * part) x[part] = known;
         }

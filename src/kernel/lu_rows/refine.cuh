@@ -1,5 +1,5 @@
-// What iterative refinement needs beside products and systems: magnitudes, the componentwise backward error
-// of each column, whether it goes on, and the step itself (LAPACK xGERFS).
+// Kernels of iterative refinement: magnitudes, componentwise backward error, the stop test, and the step
+// (LAPACK xGERFS).
 #pragma once
 
 #include "kernel/common/element.cuh"
@@ -26,7 +26,7 @@ __device__ __forceinline__ void add_to(Complex<R>& sum, Complex<R> x) {
   sum.im += x.im;
 }
 
-// A block has a run of rows of one column after the other.
+// A block has runs of rows of one column after the other.
 template <class T, class R>
 __global__ void __launch_bounds__(lu_rows_threads) lu_magnitudes(const LuMagnitudesArgs<T, R> args) {
   const long long runs = (args.rows + lu_rows_threads - 1) / lu_rows_threads;
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_magnitudes(const LuMagnitu
   }
 }
 
-// Numbers that are not negative compare as their bits do, and a NaN is above them all.
+// Nonnegative numbers compare as their bits do; NaN is above all.
 __device__ __forceinline__ unsigned long long bits_of(double x) {
   return static_cast<unsigned long long>(__double_as_longlong(x)) & 0x7fffffffffffffffull;
 }

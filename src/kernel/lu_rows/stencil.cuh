@@ -1,5 +1,5 @@
-// What is left of a step of blocked LU beside its panel and its products: rows that move, the small
-// triangular solve, and the inverse of a panel's triangle, by which the large solve becomes a product.
+// Kernels of a step of blocked LU beside the panel and the products: row moves, the small triangular solve,
+// and the inverse of a panel's triangle for the large solve.
 #pragma once
 
 #include "kernel/common/element.cuh"
@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-// A group of threads, one for each move of the longest list, has a column at a time.
+// A group of threads has a column at a time, a thread one move of the longest list.
 template <class T, int Moves>
 __global__ void __launch_bounds__(lu_rows_threads) lu_swap(const LuSwapArgs<T> args) {
   static_assert(lu_rows_threads % Moves == 0);
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_solve(const LuSolveArgs<T>
   }
 }
 
-// A block has a run of rows of a few columns at a time, so that memory has enough to do.
+// A block has a run of rows of a few columns at a time, to keep the memory busy.
 template <class T>
 __global__ void __launch_bounds__(lu_rows_threads) lu_copy(const LuCopyArgs<T> args) {
   constexpr int each = lu_copied_columns;
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_move(const LuMoveArgs<T> a
   }
 }
 
-// One thread's part of a list, fetched before its turn comes.
+// One thread's part of a list, fetched ahead.
 struct LuListed {
   int count, from, to;
 
@@ -127,7 +127,7 @@ struct LuListed {
   }
 };
 
-// Where each row came from, as list after list says; those that moved are the list. By one block.
+// Applies the lists in order to find the origin of each row; moved rows form the result. Runs in one block.
 template <class T>
 __device__ void lu_merge(const LuCloseArgs<T>& args, int* origin) {
   LuListed next(args, 0);
@@ -153,7 +153,7 @@ __device__ void lu_merge(const LuCloseArgs<T>& args, int* origin) {
     }
 }
 
-// The last block merges, the others invert.
+// The last block merges the lists, the others invert.
 template <class T, int Parts>
 __global__ void __launch_bounds__(lu_rows_threads) lu_close(const LuCloseArgs<T> args) {
   extern __shared__ __align__(16) unsigned char shared[];

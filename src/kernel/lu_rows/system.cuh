@@ -1,12 +1,11 @@
-// What systems with an LU need beside products: the order that the swaps come to, rows taken in it, and the
-// inverses of the triangles on the diagonal.
+// Kernels for systems with an LU: its swaps' permutation, permuted rows, inverses of diagonal triangles.
 #pragma once
 
 #include "kernel/lu_rows/invert.cuh"
 
 namespace tilewright {
 
-// Swaps depend on one another: one thread makes them, the others bring the pivots.
+// Swaps depend on one another: one thread applies them, the others load the pivots.
 template <class T>
 __global__ void __launch_bounds__(lu_rows_threads) lu_order(const LuOrderArgs args) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -30,7 +29,7 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_order(const LuOrderArgs ar
     for (int i = threadIdx.x; i < args.n; i += lu_rows_threads) args.order[i] = order[i];
 }
 
-// A block has a run of rows of one column after the other.
+// A block has runs of rows of one column after the other.
 template <class T>
 __global__ void __launch_bounds__(lu_rows_threads) lu_take(const LuTakeArgs<T> args) {
   const int runs = (args.n + lu_rows_threads - 1) / lu_rows_threads;
@@ -76,7 +75,7 @@ __device__ __forceinline__ T lu_element(const LuDivideArgs<T>& args, int row, in
   return args.op == 2 ? conjugate_if<true>(value) : value;
 }
 
-// A block has a column at a time, a thread a row of it.
+// A block has a column at a time, a thread one of its rows.
 template <class T>
 __global__ void __launch_bounds__(lu_rows_threads) lu_divide(const LuDivideArgs<T> args) {
   extern __shared__ __align__(16) unsigned char shared[];

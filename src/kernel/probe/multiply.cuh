@@ -1,10 +1,9 @@
-// Multiply-add loops that bound what compute-bound kernels can reach: independent chains in registers, and
-// for doubles the tensor cores' own. They compute nothing of use.
+// Multiply-add loops that bound compute-bound kernels: chains in registers, and tensor cores for doubles.
 #pragma once
 
 namespace tilewright {
 
-// 2 * 16 * Turns operations per thread.
+// Runs 2 * 16 * Turns operations per thread.
 template <class R, int Turns>
 __global__ void __launch_bounds__(256) gpu_multiply_plain(R* out, R x, R y) {
   R sums[16];
@@ -19,11 +18,10 @@ __global__ void __launch_bounds__(256) gpu_multiply_plain(R* out, R x, R y) {
   if (sum == static_cast<R>(-1)) *out = sum;  // never: keeps the chains alive
 }
 
-// 2 * Rows * 8 * 4 * 8 * Turns operations per warp, in products of Rows x 8 x 4: 8 rows, or 16 from sm_90 on,
-// where those have twice the rate.
+// Runs 2 * Rows * 8 * 4 * 8 * Turns operations per warp, in products of Rows x 8 x 4: 8 rows, 16 on sm_90.
 template <int Rows, int Turns>
 __global__ void __launch_bounds__(256) gpu_multiply_tensor(double* out, double x, double y) {
-  constexpr int held = Rows / 4;  // sums of a product that one thread has
+  constexpr int held = Rows / 4;  // sums of a product per thread
   double sums[8][held];
 #pragma unroll
   for (int i = 0; i < 8; ++i)

@@ -1,6 +1,5 @@
-// Streaming loops that bound what memory-bound kernels can reach: c = a + b or c += a + b over long arrays of
-// doubles that need not be equally long, once with plain 16-byte accesses and once through bulk copies and a
-// ring of stages. They compute nothing of use.
+// Streaming loops that bound memory-bound kernels: c = a + b or c += a + b over long arrays of doubles of
+// different lengths, by plain 16-byte accesses and by bulk copies through a ring of stages.
 #pragma once
 
 #include "kernel/common/copy.cuh"
@@ -8,7 +7,7 @@
 
 namespace tilewright {
 
-// Tiles of a plain loop are walked by whole blocks, so that every operand's part of a tile is one run.
+// Whole blocks walk the tiles of a plain loop, so that every operand's part of a tile is one run.
 template <bool ReadsC>
 __global__ void __launch_bounds__(256) gpu_stream_plain(const GpuStreamArgs args) {
   double2 rest{0, 0};
@@ -41,7 +40,7 @@ __global__ void __launch_bounds__(256) gpu_stream_plain(const GpuStreamArgs args
   if (rest.x == 1e300 && rest.y == 1e300) args.c[0] = 0;  // never: keeps the reads beyond c alive
 }
 
-// Bytes: of the longest operand's part of a tile. The same order of turns as batched small GEMM's.
+// Bytes: of the longest operand's part of a tile. The order of steps is that of batched small GEMM.
 template <bool ReadsC, int Bytes, int Stages, int Threads>
 __global__ void __launch_bounds__(Threads) gpu_stream_bulk(const GpuStreamArgs args) {
   extern __shared__ __align__(128) unsigned char shared[];

@@ -1,10 +1,9 @@
-// What a launch of a streaming loop passes, read by the host compiler and by NVRTC alike.
+// Launch arguments of a streaming loop, for the host compiler and NVRTC.
 #pragma once
 
 namespace tilewright {
 
-// `tiles` tiles, each of a_count, b_count and c_count doubles (even, 0 for an operand that does not stream),
-// the largest of which is `longest`.
+// `tiles` tiles, each of a_count, b_count and c_count doubles (even, 0: none), the largest is `longest`.
 struct GpuStreamArgs {
   const double* a;
   const double* b;

@@ -1,4 +1,4 @@
-// What a launch of the scaling kernel passes, read by the host compiler and by NVRTC alike.
+// Launch arguments of the scaling kernel, for the host compiler and NVRTC.
 #pragma once
 
 namespace tilewright {

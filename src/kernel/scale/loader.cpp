@@ -20,13 +20,12 @@ GpuScaleKind gpu_scale_kind(const GemmProblem& problem, bool zero) {
 GpuScale::GpuScale(const Gpu& gpu, const JitBinary& binary, const GpuScaleKind& kind)
     : gpu_(&gpu), kind_(kind), module_(gpu, binary.code), function_(module_.function(binary.function(), 0)) {
   const int fit = std::max(1, function_.blocks_per_multiprocessor(block_threads, 0));
-  most_blocks_ = static_cast<unsigned>(gpu.limits().multiprocessors * fit);
+  most_blocks_ = unsigned(gpu.limits().multiprocessors * fit);
 }
 
 void GpuScale::launch(const GemmProblem& p, void* c, const void* beta, CUstream_st* stream) const {
   const std::int64_t blocks = (p.m * p.n * p.batch_count - 1) / block_threads + 1;
-  const GpuLaunch geometry{static_cast<unsigned>(std::min<std::int64_t>(blocks, most_blocks_)), block_threads,
-                           0};
+  const GpuLaunch geometry{unsigned(std::min<std::int64_t>(blocks, most_blocks_)), block_threads, 0};
   dispatch(p.dtype, [&]<class T>() {
     GpuScaleArgs<T> args{static_cast<T*>(c),
                          p.m,

@@ -1,5 +1,5 @@
-// C = beta C on the GPU: what is left of a multiplication whose product is not formed (alpha = 0 or k = 0).
-// With Zero it writes zeros and never reads C. Packed matrices are one run of elements.
+// C = beta C on the GPU, for alpha = 0 or k = 0. With Zero it writes zeros and never reads C. Packed matrices
+// are one run of elements.
 #pragma once
 
 #include "kernel/common/element.cuh"

@@ -1,4 +1,4 @@
-// streamed: a matrix in host memory is factored by GPUs alone, one or all of them, which hold it whole (the
+// streamed: GPUs alone, one or all of them, factor a matrix in host memory, which they hold whole (the
 // paper's gpuLU, with transfers that overlap).
 #include <fmt/format.h>
 
@@ -11,24 +11,23 @@
 #include "gemm/hybrid/node.hpp"
 #include "gemm/parallel.hpp"
 #include "lu/candidates.hpp"
-#include "lu/device/machines.hpp"
 #include "lu/device/streamed.hpp"
-#include "lu/problem.hpp"
+#include "lu/device/tools.hpp"
 #include "lu/updates.hpp"
 
 namespace tilewright {
 
 namespace {
 
-// GPUs by the models of the machine.
+// The GPUs that the models of the machine choose.
 struct GpuChoice {
   std::vector<int> gpus;  // by position
   double seconds = 0, cpu_seconds = 0;
-  std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what is free
+  std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: all that is free
   std::shared_ptr<const NodeModel> node;
 };
 
-// Of operations, below which no GPU is looked for unasked: the CPU is done with them in some 0.1 ms.
+// The CPU ends fewer operations in some 0.1 ms, so the models are not asked unless a GPU is demanded.
 constexpr double least_flops = 1e7;
 
 LuShape shape_of(const LuRequest& r) {
@@ -67,16 +66,15 @@ bool is_asked_for(const LuOptions& o) { return o.target == Target::gpu || o.cand
 std::string streamed_declines(const LuRequest& r) {
   const LuOptions& o = r.options;
   if (o.target == Target::cpu || o.target == Target::hybrid)
-    return fmt::format("target = {}, and it computes on GPUs alone", to_string(o.target));
-  if (!is_asked_for(o) && flops(r.problem) < least_flops)
-    return "little work, of which a GPU would do no more than begin";
+    return fmt::format("runs on GPUs only, but target = {}", to_string(o.target));
+  if (!is_asked_for(o) && flops(r.problem) < least_flops) return "too little work for a GPU";
   std::string why_none;
-  if (Access::impl(r.context).hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
-  if (o.nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", o.nb, LuEngine::most_nb);
+  if (Access::impl(r.context).hybrid->gpus(&why_none).empty()) return why_none;
+  if (o.nb > LuEngine::most_nb) return fmt::format("nb = {} must be at most {}", o.nb, LuEngine::most_nb);
   return "";
 }
 
-// One GPU where that is as fast as several.
+// One GPU unless several are faster.
 GpuChoice by_models(const LuRequest& r) {
   GpuChoice choice;
   const HybridModels models = largest_update_models(r);
@@ -92,7 +90,7 @@ GpuChoice by_models(const LuRequest& r) {
   return choice;
 }
 
-// By the models, and then asked of the devices themselves.
+// Returns why not, by the models and then by the devices themselves; "" if they can.
 std::string why_not_on(const LuRequest& r, const GpuChoice& choice) {
   if (!is_asked_for(r.options) && choice.cpu_seconds <= choice.seconds)
     return fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
@@ -104,7 +102,7 @@ std::string why_not_on(const LuRequest& r, const GpuChoice& choice) {
       return "kernels cannot be queued on its GPUs";
   const std::int64_t needed = streamed_lu_bytes(shape_of(r)), allowed = cap > 0 ? std::min(free, cap) : free;
   if (needed <= allowed) return "";
-  return fmt::format("it holds the matrix whole, which takes {} MiB of a GPU that has {}", needed >> 20,
+  return fmt::format("needs memory for the whole matrix, {} MiB of a GPU that has {}", needed >> 20,
                      allowed >> 20);
 }
 
@@ -115,74 +113,57 @@ bool all_reach(const HybridNode::Use& use, const std::vector<int>& gpus) {
   return true;
 }
 
-class StreamedCall {
- public:
-  StreamedCall(const LuRequest& r, const GpuChoice& choice, void* a, std::int64_t* pivots)
-      : request_(r), choice_(choice) {
-    const LuProblem& p = r.problem;
-    job_.dtype = p.dtype, job_.m = p.m, job_.n = p.n, job_.lda = p.lda, job_.nb = r.options.nb;
-    job_.a = a, job_.pivots = pivots;
-    job_.product = pace_of(*choice_.node, choice_.gpus.front(), p.dtype).product;
+// `streamed.wrote` is set also if this throws.
+LuReport factor_on_gpus(const LuRequest& r, const GpuChoice& choice, void* a, std::int64_t* pivots,
+                        StreamedLuReport& streamed) {
+  const LuProblem& p = r.problem;
+  Context::Impl& context = Access::impl(r.context);
+  HybridNode::Use use(*context.hybrid);
+  std::vector<int> gpus = choice.gpus;
+  if (!all_reach(use, gpus)) gpus.resize(1);
+  StreamedLuJob job;
+  job.dtype = p.dtype, job.m = p.m, job.n = p.n, job.lda = p.lda, job.nb = r.options.nb;
+  job.a = a, job.pivots = pivots;
+  job.product = pace_of(*choice.node, gpus.front(), p.dtype).product;
+  job.pinned = use.device(gpus.front()).is_pinned(a, ((p.n - 1) * p.lda + p.m) * size_bytes(p.dtype));
+  job.copiers = &use.copiers(r.options.threads > 0 ? r.options.threads : omp_get_max_threads());
+  for (const int gpu : gpus) {
+    const GpuModel& model = choice.node->gpus[std::size_t(gpu)];
+    job.gpus.push_back({&use.device(gpu),
+                        LuMachines::of(context).tools(context.hybrid->gpus()[std::size_t(gpu)].ordinal),
+                        model.to_device, model.to_host});
   }
+  factor_streamed(job, streamed);
+  LuReport report;
+  report.info = streamed.info, report.nb = streamed.nb;
+  report.candidate = "streamed", report.gpus = int(gpus.size()), report.pinned = job.pinned;
+  return report;
+}
 
-  LuReport run() {
-    HybridNode::Use use(*Access::impl(request_.context).hybrid);
-    if (!all_reach(use, choice_.gpus)) choice_.gpus.resize(1);
-    const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
-    const std::int64_t bytes = ((job_.n - 1) * job_.lda + job_.m) * size_bytes(job_.dtype);
-    job_.pinned = use.device(choice_.gpus.front()).is_pinned(job_.a, bytes);
-    job_.copiers = &use.copiers(threads);
-    LuMachines& machines = LuMachines::of(Access::impl(request_.context));
-    for (const int gpu : choice_.gpus) {
-      const GpuModel& model = choice_.node->gpus[std::size_t(gpu)];
-      job_.gpus.push_back(
-          {&use.device(gpu),
-           machines.tools(Access::impl(request_.context).hybrid->gpus()[std::size_t(gpu)].ordinal),
-           model.to_device, model.to_host});
-    }
-    factor_streamed(job_, streamed_);
-    LuReport report;
-    report.info = streamed_.info, report.nb = streamed_.nb;
-    report.candidate = "streamed", report.gpus = int(choice_.gpus.size()), report.pinned = job_.pinned;
-    return report;
-  }
-  bool wrote() const { return streamed_.wrote; }
-
- private:
-  const LuRequest& request_;
-  GpuChoice choice_;
-  StreamedLuJob job_;
-  StreamedLuReport streamed_;
-};
-
-// The matrix as it was, for the CPU to take over.
+// A copy of the matrix as it was, from which the CPU can start again.
 class Kept {
  public:
   Kept(const LuRequest& r, const void* a)
-      : request_(r), bytes_(std::make_unique_for_overwrite<char[]>(column() * std::size_t(r.problem.n))) {
+      : problem_(r.problem),
+        bytes_(std::make_unique_for_overwrite<char[]>(column() * std::size_t(r.problem.n))) {
     // By all threads, each of which also has the system find pages for its part.
-    copy([&](std::int64_t j) {
-      std::memcpy(own(j), static_cast<const char*>(a) + std::size_t(j) * pitch(), column());
-    });
+    parallel_ranges(allowed_threads(r.options.threads), r.problem.n, 1,
+                    [&](std::int64_t first, std::int64_t count) {
+                      for (std::int64_t j = first; j < first + count; ++j)
+                        std::memcpy(own(j), static_cast<const char*>(a) + std::size_t(j) * pitch(), column());
+                    });
   }
-  // By this thread alone: a team may want memory, of which there is none perhaps.
+  // By this thread alone: a team may need memory, of which there may be none.
   void restore(void* a) const noexcept {
-    for (std::int64_t j = 0; j < request_.problem.n; ++j)
+    for (std::int64_t j = 0; j < problem_.n; ++j)
       std::memcpy(static_cast<char*>(a) + std::size_t(j) * pitch(), own(j), column());
   }
 
  private:
-  template <class F>
-  void copy(F&& one) const {
-    const std::int64_t columns = request_.problem.n;
-    run_team(allowed_threads(request_.options.threads), [&](int thread, int count) {
-      for (std::int64_t j = columns * thread / count; j < columns * (thread + 1) / count; ++j) one(j);
-    });
-  }
-  std::size_t column() const { return std::size_t(request_.problem.m * size_bytes(request_.problem.dtype)); }
-  std::size_t pitch() const { return std::size_t(request_.problem.lda * size_bytes(request_.problem.dtype)); }
+  std::size_t column() const { return std::size_t(problem_.m * size_bytes(problem_.dtype)); }
+  std::size_t pitch() const { return std::size_t(problem_.lda * size_bytes(problem_.dtype)); }
   char* own(std::int64_t j) const { return bytes_.get() + std::size_t(j) * column(); }
-  const LuRequest& request_;
+  const LuProblem& problem_;
   std::unique_ptr<char[]> bytes_;
 };
 
@@ -201,29 +182,29 @@ LuReport factor_streamed_or_redo(const LuRequest& r, const GpuChoice& choice, vo
   const bool redoes = r.options.on_device_failure == OnDeviceFailure::redo;
   std::optional<Kept> kept;
   if (redoes) kept.emplace(r, a);
-  StreamedCall call(r, choice, a, pivots);
+  StreamedLuReport streamed;
   const auto by_cpu = [&](const Error& error) {
     try {
       return factor_on_cpu(r, a, pivots, error);
-    } catch (...) {  // for who tries elsewhere
+    } catch (...) {  // the caller may try something else
       if (redoes) kept->restore(a);
       throw;
     }
   };
   const auto recover = [&](const Error& error) {
-    // Whoever left the choice to the models does not want to hear of others that fill a GPU.
+    // A caller who left the choice to the models gets no error because others fill a GPU.
     const bool is_full = error.code() == ErrorCode::out_of_memory;
     const bool is_free = r.options.target == Target::automatic && (r.options.candidate.empty() || r.tuned);
-    if (is_full && !call.wrote() && is_free) return by_cpu(error);
+    if (is_full && !streamed.wrote && is_free) return by_cpu(error);
     if (!redoes || (!is_full && error.code() != ErrorCode::device_lost))
       throw Error(error.code(), error.argument(),
-                  fmt::format("{}{}", error.what(), call.wrote() && !redoes ? "; a is undefined" : ""));
+                  fmt::format("{}{}", error.what(), streamed.wrote && !redoes ? "; a is undefined" : ""));
     return by_cpu(error);
   };
   try {
-    return call.run();
+    return factor_on_gpus(r, choice, a, pivots, streamed);
   } catch (...) {
-    if (redoes) kept->restore(a);  // first, since words want memory
+    if (redoes) kept->restore(a);  // first, since messages need memory
     try {
       throw;
     } catch (const Error& error) {

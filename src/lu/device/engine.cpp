@@ -1,10 +1,8 @@
-// What the two streams do.
+// Queues the kernels, copies and products of each step.
 #include "lu/device/engine.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
 
 namespace tilewright {
@@ -12,14 +10,12 @@ namespace {
 
 constexpr std::int64_t blas_workspace_bytes = 8 << 20;
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-// Lists of the moves of one block, whatever the width of its panels.
+// Bytes of the lists of the moves of one block, whatever the width of its panels.
 std::int64_t moves_bytes(std::int64_t columns) {
   std::int64_t most = 0;
   for (const int width : {8, 16, 32})
     most = std::max<std::int64_t>(most, (columns + width - 1) / width * lu_moves_ints(width) * 4);
-  return aligned(most);
+  return LuLayout::aligned(most);
 }
 
 }  // namespace
@@ -45,13 +41,8 @@ LuEngine::LuEngine(std::shared_ptr<LuTools> tools, const LuShape& shape, const L
 void LuEngine::check_sizes() const {
   if (shape_.nb < 1 || shape_.nb > most_nb)
     throw Error(ErrorCode::invalid_argument, "nb",
-                fmt::format("nb = {} is not from 1 to {}", shape_.nb, most_nb));
-  constexpr std::int64_t most = std::numeric_limits<int>::max();
-  for (const auto& [name, value] :
-       {std::pair("m", shape_.m), std::pair("n", shape_.n), std::pair("lda", shape_.lda)})
-    if (value > most)
-      throw Error(ErrorCode::unsupported, name,
-                  fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
+                fmt::format("nb = {} is not between 1 and {}", shape_.nb, most_nb));
+  require_blas_sizes({{"m", shape_.m}, {"n", shape_.n}, {"lda", shape_.lda}});
 }
 
 void LuEngine::load() {
@@ -60,7 +51,7 @@ void LuEngine::load() {
     const LuPanelConfig config = lu_panel_default(rows, shape_.dtype, gpu().limits());
     if (config.threads == 0)
       throw Error(ErrorCode::unsupported, "m",
-                  fmt::format("m = {}: no panel kernel of {} holds so many rows on {}", shape_.m,
+                  fmt::format("m = {}: no panel kernel of {} supports so many rows on {}", shape_.m,
                               to_string(shape_.dtype), gpu().limits().name));
     if (!panels_.empty() && panels_.back()->config() == config) continue;
     panels_.push_back(&tools_->panel(shape_.dtype, config));
@@ -69,26 +60,25 @@ void LuEngine::load() {
 }
 
 void LuEngine::lay_out() {
-  const auto take = [&](std::int64_t bytes) {
-    return std::exchange(layout_.bytes, layout_.bytes + aligned(bytes));
-  };
+  LuLayout all;
   const std::int64_t nb = std::min(shape_.nb, least());
   layout_.merged_in_lists = moves_bytes(nb);
-  layout_.lists_of_block = layout_.merged_in_lists + aligned(GpuLuRows::merged_ints(nb) * 4);
-  layout_.lists = take(steps() * layout_.lists_of_block);
-  layout_.inverse_bytes = aligned(nb * nb * element_bytes());
-  layout_.inverses = take(steps() * layout_.inverse_bytes);
-  layout_.products[int(LuLane::panel)] = take(nb * nb * element_bytes());
-  layout_.products[int(LuLane::update)] = take(nb * shape_.n * element_bytes());
+  layout_.lists_of_block = layout_.merged_in_lists + LuLayout::aligned(GpuLuRows::merged_ints(nb) * 4);
+  layout_.lists = all.take(steps() * layout_.lists_of_block);
+  layout_.inverse_bytes = LuLayout::aligned(nb * nb * element_bytes());
+  layout_.inverses = all.take(steps() * layout_.inverse_bytes);
+  layout_.products[int(LuLane::panel)] = all.take(nb * nb * element_bytes());
+  layout_.products[int(LuLane::update)] = all.take(nb * shape_.n * element_bytes());
   for (int i = 0; i < steps(); ++i) {
     const std::int64_t rows = shape_.m - step_at(i).first;
     layout_.exchange_bytes = std::max<std::int64_t>(
         layout_.exchange_bytes,
         lu_panel_exchange_bytes(panel_of(rows).config(), int(rows), int(element_bytes())));
   }
-  layout_.exchange = take(layout_.exchange_bytes);
-  layout_.origin = take(GpuLuRows::origin_ints(shape_.m, gpu().limits()) * 4);
-  for (std::int64_t& own : layout_.blas) own = take(blas_workspace_bytes);
+  layout_.exchange = all.take(layout_.exchange_bytes);
+  layout_.origin = all.take(GpuLuRows::origin_ints(shape_.m, gpu().limits()) * 4);
+  for (std::int64_t& own : layout_.blas) own = all.take(blas_workspace_bytes);
+  layout_.bytes = all.bytes();
 }
 
 const GpuLuPanel& LuEngine::panel_of(std::int64_t rows) const {
@@ -120,24 +110,7 @@ void LuEngine::begin(const DeviceLuOperands& operands) {
     gpu().fill(workspace(layout_.exchange), &zero, sizeof zero, layout_.exchange_bytes / 8, panels);
 }
 
-void LuEngine::multiply(LuLane lane, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
-                        const LuBlock& a, const LuBlock& b, double beta, const LuBlock& c) {
-  if (m == 0 || n == 0) return;
-  dispatch(shape_.dtype, [&]<class T>() {
-    const T alpha_value = T(alpha), beta_value = T(beta);
-    GpuBlas::Batch call;
-    call.dtype = shape_.dtype;
-    call.m = int(m), call.n = int(n), call.k = int(k);
-    call.alpha = &alpha_value, call.beta = &beta_value;
-    call.a = a.data, call.lda = int(a.ld);
-    call.b = b.data, call.ldb = int(b.ld);
-    call.c = c.data, call.ldc = int(c.ld);
-    tools_->blas(lane).gemm(call);
-  });
-}
-
-// Panels of the kernel's width one after the other, each of which then updates what is left of the block.
-// Rows of earlier panels move at the end.
+// Panels of the kernel's width, each of which updates the rest of the block. Earlier rows move at the end.
 void LuEngine::factor_block(const LuStep& step) {
   const GpuLuPanel& panel = panel_of(shape_.m - step.first);
   const int width = panel.config().width;

@@ -1,25 +1,39 @@
 // The steps of a blocked, right-looking LU with partial pivoting (Bernabe 2014, section 5) on one GPU: panels
 // by the kernels of kernel/lu_panel, moves of rows and inverses of triangles by those of kernel/lu_rows,
-// products by cuBLAS. Each is queued on one of two streams and waits for nothing. In which order is
-// schedule.hpp's.
+// products by cuBLAS. Each is queued on one of two streams without waiting. schedule.hpp decides their order.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "lu/device/pace.hpp"
 #include "lu/device/tools.hpp"
+#include "wisdom/node_model.hpp"
 
 namespace tilewright {
 
 struct LuShape {
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0, lda = 0;
-  std::int64_t nb = 0;  // columns of a block; 0: a rule of thumb's
+  std::int64_t nb = 0;  // columns of a block; 0: by the heuristic of with_nb()
 };
 
-// One matrix. All in device memory.
+// The rough times of the parts of a factorization in device memory (docs/lu.md): per column of a panel
+// kernel, and beside its columns with the launches that follow. The schedule is decided by them beforehand,
+// so that equal calls queue the same work; results never depend on it.
+struct LuPace {
+  GemmTime product;  // with operands in the GPU's memory
+  double column_s = 0.8e-6, column_row_s = 4e-11;
+  double panel_start_s = 25e-6, block_start_s = 60e-6;
+
+  double block_s(std::int64_t rows, std::int64_t columns, int width) const {
+    const double panels = double((columns + width - 1) / width);
+    return double(columns) * (column_s + column_row_s * double(rows)) + panels * panel_start_s +
+           block_start_s;
+  }
+};
+
+// One matrix and its results, all in device memory.
 struct DeviceLuOperands {
   void* a = nullptr;
   long long* pivots = nullptr;  // min(m, n), counted from 1
@@ -27,7 +41,7 @@ struct DeviceLuOperands {
   void* workspace = nullptr;    // workspace_bytes(), at a multiple of 256
 };
 
-// One block of columns and what it is followed by.
+// One block of columns with its updates.
 struct LuStep {
   std::int64_t first = 0, columns = 0;  // of the block in the whole matrix
   std::int64_t column = 0;              // where it lies: another place where columns are shared out
@@ -35,19 +49,18 @@ struct LuStep {
   std::int64_t end() const { return first + columns; }
 };
 
-// A leading dimension with which cuBLAS finds columns at multiples of 16 bytes.
+// A leading dimension that puts columns at multiples of 16 bytes.
 std::int64_t device_ld(std::int64_t m, DType dtype);
 
-// The shape with a rule of thumb's nb where it has none.
+// The shape with the heuristic nb if it has none.
 LuShape with_nb(LuShape shape);
 
-// Of a shape with nb.
+// The step of a shape with nb.
 LuStep lu_step(const LuShape& shape, int index);
 
 class LuEngine {
  public:
-  // Compiles what is not kept. Throws Error(unsupported) naming the size that no kernel has room for, and
-  // Error(invalid_argument) naming nb.
+  // Compiles missing kernels. Throws Error(unsupported) naming a size, Error(invalid_argument) naming nb.
   LuEngine(std::shared_ptr<LuTools> tools, const LuShape& shape, const LuPace& pace);
 
   LuTools& tools() const { return *tools_; }
@@ -60,19 +73,19 @@ class LuEngine {
   int width_of(const LuStep& step) const { return panel_of(shape_.m - step.first).config().width; }
   CUstream_st* stream(LuLane lane) const { return tools_->stream(lane); }
 
-  // Of what is queued next.
+  // Sets the operands of the factorization that is queued next.
   void begin(const DeviceLuOperands& operands);
   void factor_block(const LuStep& step);
-  // The rows that the block of `step` moved, in columns first ... first + columns - 1.
+  // Moves the rows that the block of `step` moved, in columns first ... first + columns - 1.
   void move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
-  // U of these columns, whose rows have moved, and what is left of them: A22 -= L21 U12.
+  // Solves for U of these columns, whose rows have moved, and updates their rest: A22 -= L21 U12.
   void eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
-  // Both.
+  // move() and eliminate().
   void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
-  // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
+  // Copies the block of `step` and its companions from another GPU, on the stream of updates.
   void receive(const LuStep& step, const LuEngine& from);
 
-  // What others need of a finished block beside its columns; once a factorization has begun.
+  // The data of a finished block that other GPUs need beside its columns; once a factorization has begun.
   struct Companion {
     void* data;
     std::int64_t bytes;
@@ -85,13 +98,13 @@ class LuEngine {
     return layout_.inverse_bytes + layout_.lists_of_block - layout_.merged_in_lists;
   }
 
-  // Where a block is, and its leading dimension.
+  // The address of an element, and the leading dimension.
   LuBlock at(std::int64_t row, std::int64_t column) const;
 
   static constexpr std::int64_t most_nb = GpuLuRows::most_inverted;
 
  private:
-  // Of the workspace, in bytes from its beginning.
+  // Offsets in the workspace, in bytes.
   struct Layout {
     std::int64_t lists = 0, lists_of_block = 0, merged_in_lists = 0;
     std::int64_t inverses = 0, inverse_bytes = 0;
@@ -107,7 +120,9 @@ class LuEngine {
   const GpuLuPanel& panel_of(std::int64_t rows) const;
   const GpuLuRows& rows_of(const LuStep& step) const { return tools_->rows(shape_.dtype, width_of(step)); }
   void multiply(LuLane lane, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
-                const LuBlock& b, double beta, const LuBlock& c);
+                const LuBlock& b, double beta, const LuBlock& c) {
+    tools_->multiply(lane, shape_.dtype, Op::none, m, n, k, alpha, a, b, beta, c);
+  }
 
   char* workspace(std::int64_t offset) const { return static_cast<char*>(operands_.workspace) + offset; }
   int* moves_of(const LuStep& step) const {
@@ -125,7 +140,7 @@ class LuEngine {
   std::shared_ptr<LuTools> tools_;
   LuShape shape_;
   LuPace pace_;
-  std::vector<const GpuLuPanel*> panels_;  // those for the fewest rows first
+  std::vector<const GpuLuPanel*> panels_;  // for the fewest rows first
   Layout layout_;
   DeviceLuOperands operands_;  // of the factorization that is being queued
 };

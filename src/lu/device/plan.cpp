@@ -1,19 +1,17 @@
-// Plans for factorizations in the memory of a GPU, and who serves them.
+// Plans for factorizations in the memory of a GPU, and their candidates.
 #include "lu/device/plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <complex>
 #include <mutex>
 
+#include "core/dispatch.hpp"
 #include "device/gpu/solver.hpp"
-#include "gemm/hybrid/node.hpp"
+#include "device/profiler_range.hpp"
+#include "gemm/context_impl.hpp"
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
-#include "lu/device/machines.hpp"
-#include "lu/device/resident.hpp"
-#include "lu/problem.hpp"
-#include "lu/tuned.hpp"
+#include "lu/device/schedule.hpp"
+#include "lu/device/tools.hpp"
 #include "lu/validate.hpp"
 #include "plan/rank.hpp"
 
@@ -32,7 +30,7 @@ class DeviceLuRunner {
 
   virtual ~DeviceLuRunner() = default;
   virtual std::int64_t workspace_bytes() const = 0;
-  // By several threads in turn.
+  // By several threads, one at a time.
   virtual void factor(const DeviceLuOperands& operands, CUstream_st* stream) const = 0;
   virtual std::string describe() const = 0;
 };
@@ -73,7 +71,7 @@ class SolverRunner : public DeviceLuRunner {
       const Gpu::Current current(gpu_);
       solver_.reset();
     } catch (...) {
-      // The device is lost; the library's handle goes without it.
+      // The device is lost, and with it the library's handle.
     }
   }
   std::int64_t workspace_bytes() const override { return std::int64_t(sizes_.device_bytes); }
@@ -102,7 +100,7 @@ class SolverRunner : public DeviceLuRunner {
 std::string panels_decline(const DeviceLuRequest&) { return ""; }
 std::string solver_declines(const DeviceLuRequest& r) {
   if (r.options.nb == 0) return "";
-  return fmt::format("nb = {} is asked for, and the library has its own", r.options.nb);
+  return fmt::format("does not support nb = {}: the library chooses its own", r.options.nb);
 }
 
 constexpr Candidate<DeviceLuOperation> listed_candidates[] = {
@@ -121,12 +119,12 @@ void validate_device(const LuOptions& options) {
 
 struct LuPlan::Impl : Explanation {
   LuProblem problem;
-  std::shared_ptr<const DeviceLuRunner> runner;  // null where there is nothing to do
+  std::shared_ptr<const DeviceLuRunner> runner;  // null if there is nothing to do
 };
 
 namespace {
 
-// As wisdom has it where its candidate serves. No runner where nothing is to be done, or nobody does it.
+// By the record of wisdom if its candidate serves. No runner without work or candidate.
 std::shared_ptr<LuPlan::Impl> decide_device_lu(Context& context, LuProblem problem,
                                                const LuOptions& options) {
   validate(problem);
@@ -183,6 +181,7 @@ void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, std::span<st
   require_addresses({{"info", info}}, {}, 0);
   if (impl_->runner == nullptr) return;
   require_addresses({{"a", a}, {"pivots", pivots}}, workspace, workspace_bytes());
+  const ProfilerRange range([] { return true; }, [&] { return "tilewright " + to_string(impl_->problem); });
   impl_->runner->factor(
       {a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace.data()},
       stream);
@@ -190,10 +189,7 @@ void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, std::span<st
 
 #define TILEWRIGHT_INSTANTIATE(T) \
   template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const;
-TILEWRIGHT_INSTANTIATE(float)
-TILEWRIGHT_INSTANTIATE(double)
-TILEWRIGHT_INSTANTIATE(std::complex<float>)
-TILEWRIGHT_INSTANTIATE(std::complex<double>)
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

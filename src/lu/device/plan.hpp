@@ -1,5 +1,4 @@
-// What plans of matrices in device memory share: their candidates, and what they refuse before a device is
-// asked.
+// The candidates of plans of matrices in device memory, and the checks of their arguments.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +7,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
 
 #include "core/access.hpp"
 #include "core/refuse.hpp"
@@ -25,7 +23,7 @@ struct DeviceLuOperation {
   using Request = DeviceLuRequest;
   using Runner = DeviceLuRunner;
   struct Traits {
-    std::int64_t most_nb = 0;  // that LuOptions::nb may be; 0: it has blocks of its own
+    std::int64_t most_nb = 0;  // the upper bound of LuOptions::nb; 0: it has blocks of its own
   };
   static constexpr bool compares = false;
   static Asked asked(const DeviceLuRequest& request);
@@ -41,7 +39,7 @@ void validate_device(const LuOptions& options);
 template <class T>
 void require_dtype(const char* name, DType dtype) {
   if (dtype != dtype_of<T>)
-    refuse_argument(name, fmt::format("{} has elements of {}, and the plan is of {}", name,
+    refuse_argument(name, fmt::format("{} has elements of {}, but the plan is for {}", name,
                                       to_string(dtype_of<T>), to_string(dtype)));
 }
 
@@ -49,7 +47,7 @@ struct NamedAddress {
   const char* name;
   const void* address;
 };
-// The workspace of so many bytes last.
+// Refuses null addresses, then a workspace of fewer than `bytes` bytes or at no multiple of 256.
 inline void require_addresses(std::initializer_list<NamedAddress> all, std::span<const std::byte> workspace,
                               std::int64_t bytes) {
   for (const NamedAddress& one : all)
@@ -60,7 +58,7 @@ inline void require_addresses(std::initializer_list<NamedAddress> all, std::span
     refuse_argument("workspace",
                     fmt::format("workspace has {} bytes, but the plan needs {}", workspace.size(), bytes));
   if (reinterpret_cast<std::uintptr_t>(address) % 256 != 0)
-    refuse_argument("workspace", fmt::format("workspace = {} is not at a multiple of 256 bytes", address));
+    refuse_argument("workspace", fmt::format("workspace = {} is not a multiple of 256 bytes", address));
 }
 
 }  // namespace tilewright

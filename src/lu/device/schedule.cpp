@@ -1,10 +1,10 @@
-// Look-ahead, and columns that come late.
+// Look-ahead, and columns that arrive late.
 #include "lu/device/schedule.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 
 namespace tilewright {
 
@@ -28,7 +28,7 @@ void LuSchedule::for_each_run(std::int64_t first, std::int64_t end, F&& f) const
 }
 
 void LuSchedule::begin(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream) {
-  // Graphs are replayed on streams of their own, that have the whole device.
+  // Graphs are replayed on streams of their own, which use the whole device.
   may_make_room_ = !is_capturing(parts_.front().engine->gpu(), stream);
   begun_.record(stream);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -55,7 +55,7 @@ void LuSchedule::factor(const LuStep& step) {
   part.factored.record(part.engine->stream(LuLane::panel));
 }
 
-// The block goes to whoever updates with it.
+// Copies the block to the GPUs that update with it.
 void LuSchedule::share(const LuStep& step) {
   Part& owner = parts_[std::size_t(owner_of(step.first))];
   for (Part& part : parts_) {
@@ -136,7 +136,7 @@ void LuSchedule::move_left(const LuStep& step) {
   for (Part& part : parts_) {
     const Gpu::Current current(part.engine->gpu());
     CUstream_st* const stream = part.engine->stream(LuLane::update);
-    // L must not move under those who read it: who catches up here, others who copy it.
+    // L must not move while it is read: by columns that catch up here, by GPUs that copy it.
     if (std::exchange(part.has_caught_up, false)) part.caught_up.hold_back(stream);
     for (const Part& other : parts_)
       if (&other != &part) other.received.hold_back(stream);

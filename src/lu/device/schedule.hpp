@@ -1,9 +1,10 @@
-// In which order the steps of one factorization are queued, on one GPU or on several that share its columns:
-// block j of columns belongs to GPU j mod count. The next block is factored while the rest of the matrix is
-// updated. Columns that are yet to arrive from the host are left alone until they have, and then catch up
-// with what has been done to the others.
+// The order in which the steps of one factorization are queued, on one GPU or on several that share its
+// columns: block j of columns belongs to GPU j mod count. The next block is factored while the rest of the
+// matrix is updated. Columns that arrive late from the host catch up with the steps done to the others.
+// Nothing waits on the host.
 #pragma once
 
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -15,19 +16,19 @@ struct LuColumns {
   std::int64_t first = 0, count = 0;
 };
 
-// What comes and goes meanwhile, of matrices whose home is not the device.
+// The transfers meanwhile of a matrix that is not in device memory.
 class LuTraffic {
  public:
   virtual ~LuTraffic() = default;
-  // Columns before this one have arrived when the block of `step` is factored, or nearly; never fewer for a
-  // later step, and at least those of the next block.
+  // Returns the number of columns that have arrived, or nearly, when the block of `step` is factored; never
+  // fewer for a later step, and at least up to the next block.
   virtual std::int64_t arrived(const LuStep& step) const = 0;
-  // What is queued on `stream` of GPU `owner` from now on begins after these columns of its own have arrived.
+  // Work queued on `stream` of GPU `owner` from now on begins after these columns of its own have arrived.
   virtual void hold_back(int owner, std::int64_t first, std::int64_t columns, CUstream_st* stream) = 0;
-  // After what `stream` has been given, these rows are final in these columns, all of them the owner's.
+  // After the work that `stream` has, these rows are final in these columns, all of them the owner's.
   virtual void finished(int owner, std::int64_t row, std::int64_t rows, std::span<const LuColumns> columns,
                         CUstream_st* stream) = 0;
-  // The same of rows 0 to rows - 1 of columns that came late.
+  // The same for rows 0 to rows - 1 of columns that arrived late.
   virtual void caught_up(int owner, std::int64_t rows, const LuColumns& columns, CUstream_st* stream) = 0;
 };
 
@@ -36,8 +37,8 @@ class LuSchedule {
   // Engines of the same shape and type, each on a GPU that reaches the others.
   explicit LuSchedule(std::vector<LuEngine*> engines);
 
-  // Queues the factorization; what is queued in `stream` of the first engine's GPU comes before it and after
-  // it. One at a time, from one thread. `traffic` may be null.
+  // Queues the factorization after the work that `stream`, of the first engine's GPU, has, and before its
+  // later work. One at a time, from one thread. `traffic` may be null.
   void queue(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream, LuTraffic* traffic);
 
  private:
@@ -75,6 +76,26 @@ class LuSchedule {
   std::int64_t nb_, columns_;
   bool may_make_room_ = false;
   std::int64_t reached_ = 0;  // columns before this one are as far as the steps so far
+};
+
+// LU of a matrix in the memory of one GPU.
+class DeviceLu {
+ public:
+  // Throws as LuEngine does.
+  DeviceLu(std::shared_ptr<LuTools> tools, const LuShape& shape, const LuPace& pace)
+      : engine_(std::move(tools), shape, pace), schedule_({&engine_}) {}
+
+  const LuShape& shape() const { return engine_.shape(); }
+  std::int64_t workspace_bytes() const { return engine_.workspace_bytes(); }
+  // Queued in `stream`. By several threads, one at a time.
+  void factor(const DeviceLuOperands& operands, CUstream_st* stream) {
+    const std::lock_guard lock(engine_.tools().mutex());
+    schedule_.queue({operands}, stream, nullptr);
+  }
+
+ private:
+  LuEngine engine_;
+  LuSchedule schedule_;
 };
 
 }  // namespace tilewright

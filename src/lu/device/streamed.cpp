@@ -1,5 +1,5 @@
-// Whole blocks of columns go up; rows come back when enough of them are final, since a copy needs as long for
-// each piece of a column as for 6 KB. Kernels that wrote to the host's memory themselves were slower.
+// Whole blocks of columns are copied in; rows are copied back when enough of them are final, since a copy
+// needs as long for each piece of a column as for 6 KB. Kernels that wrote to the host were slower.
 #include "lu/device/streamed.hpp"
 
 #include <algorithm>
@@ -19,8 +19,7 @@ LuShape shape_of(const StreamedLuJob& job) {
   return {job.dtype, job.m, job.n, device_ld(job.m, job.dtype), job.nb};
 }
 
-// Rows that are final and have not been sent back: in each run of columns from a row of its own on, up to one
-// for all.
+// Rows that are final and have not been sent back: in each run of columns from its own row to one common end.
 class FinalRows {
  public:
   struct Run {
@@ -137,7 +136,7 @@ class Streamed : public LuTraffic {
             job_.lda * element_bytes()};
   }
 
-  // Until what the stream has been given is done.
+  // Copies wait for the work that the stream has now.
   static void hold_back_copies(Part& part, CUstream_st* stream) {
     const Gpu::Current current(part.engine.gpu());
     part.done.record(stream);
@@ -219,14 +218,14 @@ class Streamed : public LuTraffic {
     }
   }
 
-  // What is queued uses the caller's matrix, and buffers that others have afterwards.
+  // Queued work uses the caller's matrix, and buffers that others get afterwards.
   void wait_at_any_rate() noexcept {
     for (const auto& part : parts_) {
       part->engine.tools().wait_at_any_rate();
       try {
         part->device.wait_all();
       } catch (...) {
-        // It is lost, and does nothing any more.
+        // The device is lost and does nothing any more.
       }
     }
   }
@@ -244,8 +243,9 @@ class Streamed : public LuTraffic {
       long long info = 0;
       gpu.read(&info, parts_[i]->info->data(), sizeof info);
       if (info == lu_panel_waited_in_vain)
-        throw Error(ErrorCode::device_lost, "gpu",
-                    fmt::format("blocks of a panel waited in vain for one another on {}", gpu.limits().name));
+        throw Error(
+            ErrorCode::device_lost, "gpu",
+            fmt::format("blocks of a panel waited too long for one another on {}", gpu.limits().name));
       if (info > 0 && (report_.info == 0 || info < report_.info)) report_.info = info;
     }
   }
@@ -258,6 +258,43 @@ class Streamed : public LuTraffic {
 };
 
 }  // namespace
+
+// Keeps a clock for panels, one for updates and one for columns that arrive.
+StreamedLuPlan::StreamedLuPlan(const LuShape& wanted, const LuPace& pace, int gpus, double column_up_s,
+                               double column_down_s) {
+  constexpr int width = 32;
+  const LuShape shape = with_nb(wanted);
+  const int steps = int((std::min(shape.m, shape.n) + shape.nb - 1) / shape.nb);
+  const double up_s = column_up_s / gpus;  // links side by side
+  double panel = 0, update = 0;            // when each is done with what it has
+  const auto product = [&](double rows, double columns, double k) {
+    return rows > 0 && columns > 0 ? pace.product.of(rows, columns, k) : 0;
+  };
+  for (int i = 0; i < steps; ++i) {
+    const LuStep step = lu_step(shape, i);
+    const double rows = double(shape.m - step.end());
+    panel = std::max(panel, double(step.end()) * up_s) +
+            product(double(shape.m - step.first), double(step.columns), double(shape.nb)) +
+            pace.block_s(shape.m - step.first, step.columns, width);
+    std::int64_t arrived = std::int64_t(up_s > 0 ? std::max(panel, update) / up_s : double(shape.n));
+    const bool last = i + 1 == steps;
+    const std::int64_t next = last ? shape.n : lu_step(shape, i + 1).end();
+    arrived = std::clamp(arrived / shape.nb * shape.nb, next, std::max(next, shape.n));
+    if (arrived + shape.nb > shape.n) arrived = shape.n;
+    const std::int64_t before = i == 0 ? step.end() : arrived_.back();
+    arrived = std::max(arrived, before);
+    arrived_.push_back(arrived);
+    // New columns catch up with all steps so far, the others take one.
+    update =
+        std::max({update, panel, double(arrived) * up_s}) +
+        (product(double(shape.m) - double(step.first) / 2, double(arrived - before), double(step.first)) +
+         product(rows, double(arrived - step.end()), double(step.columns))) /
+            gpus;
+  }
+  // The last rows go down at the end.
+  seconds_ = std::max(panel, update) + column_down_s / gpus * double(std::min(shape.nb, shape.n));
+  seconds_ = std::max(seconds_, column_down_s / gpus * double(shape.n));
+}
 
 void factor_streamed(const StreamedLuJob& job, StreamedLuReport& report) { Streamed(job, report).run(); }
 

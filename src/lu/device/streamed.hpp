@@ -1,5 +1,4 @@
-// LU of a matrix in host memory by GPUs: columns go up while the first blocks are factored, and rows come
-// back as soon as they are final.
+// LU of a matrix in host memory by GPUs: columns arrive during the first blocks, final rows leave at once.
 #pragma once
 
 #include <memory>
@@ -11,7 +10,7 @@
 
 namespace tilewright {
 
-// A GPU as it takes part.
+// One of the GPUs.
 struct StreamedLuGpu {
   StreamDevice* device = nullptr;
   std::shared_ptr<LuTools> tools;
@@ -21,28 +20,27 @@ struct StreamedLuGpu {
 struct StreamedLuJob {
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0, lda = 0;
-  std::int64_t nb = 0;  // 0: a rule of thumb's
+  std::int64_t nb = 0;  // 0: by the heuristic of with_nb()
   void* a = nullptr;    // in host memory
   std::int64_t* pivots = nullptr;
   bool pinned = false;
-  Workers* copiers = nullptr;  // for what is not
+  Workers* copiers = nullptr;  // for pageable memory
   GemmTime product;            // of each GPU
   std::vector<StreamedLuGpu> gpus;
 };
 
 struct StreamedLuReport {
   std::int64_t info = 0, nb = 0;
-  bool wrote = false;  // whether anything came back, told also where it throws
+  bool wrote = false;  // true once anything was written to the matrix, also if the call throws
 };
 
-// Throws Error(out_of_memory) or Error(unsupported) before anything is written, and Error(device_lost) at any
-// time; `report.wrote` says which.
+// Throws Error(out_of_memory) or Error(unsupported) before any write, Error(device_lost) at any time.
 void factor_streamed(const StreamedLuJob& job, StreamedLuReport& report);
 
 // About the bytes that each GPU needs.
 std::int64_t streamed_lu_bytes(const LuShape& shape);
 
-// Seconds that it takes, and at which step which columns have arrived.
+// Predicts the seconds, and the columns that have arrived at each step.
 class StreamedLuPlan {
  public:
   StreamedLuPlan(const LuShape& shape, const LuPace& pace, int gpus, double column_up_s,

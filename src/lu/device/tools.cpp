@@ -1,5 +1,10 @@
-// Streams and kernels are made once; what a factorization uses of them is said by begin().
+// Streams and kernels are made once, on first use.
 #include "lu/device/tools.hpp"
+
+#include <limits>
+
+#include "core/dispatch.hpp"
+#include "gemm/context_impl.hpp"
 
 namespace tilewright {
 
@@ -24,7 +29,7 @@ void LuTools::wait_at_any_rate() const noexcept {
   for (const GpuStream* stream : {&panels_, &updates_, static_cast<const GpuStream*>(beside_.get())}) try {
       if (stream != nullptr) stream->synchronize();
     } catch (...) {
-      // It is lost, and does nothing any more; or there is no memory to say so.
+      // The device is lost, or there is no memory to say so.
     }
 }
 
@@ -58,25 +63,47 @@ const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {
   return *kept;
 }
 
-const GpuLuRows& LuTools::rows(DType dtype, int width) {
-  const std::lock_guard lock(kept_mutex_);
-  std::unique_ptr<GpuLuRows>& kept = rows_[{dtype, width}];
-  if (kept == nullptr) kept = std::make_unique<GpuLuRows>(gpu_, compiler_, dtype, width);
-  return *kept;
+void LuTools::multiply(LuLane lane, DType dtype, Op op, std::int64_t m, std::int64_t n, std::int64_t k,
+                       double alpha, const LuBlock& a, const LuBlock& b, double beta, const LuBlock& c) {
+  if (m == 0 || n == 0) return;
+  dispatch(dtype, [&]<class T>() {
+    const T alpha_value = T(alpha), beta_value = T(beta);
+    GpuBlas::Batch call;
+    call.dtype = dtype;
+    call.op_a = op;
+    call.m = int(m), call.n = int(n), call.k = int(k);
+    call.alpha = &alpha_value, call.beta = &beta_value;
+    call.a = a.data, call.lda = int(a.ld);
+    call.b = b.data, call.ldb = int(b.ld);
+    call.c = c.data, call.ldc = int(c.ld);
+    blas(lane).gemm(call);
+  });
 }
 
-const GpuLuSystem& LuTools::system(DType dtype) {
-  const std::lock_guard lock(kept_mutex_);
-  std::unique_ptr<GpuLuSystem>& kept = systems_[dtype];
-  if (kept == nullptr) kept = std::make_unique<GpuLuSystem>(gpu_, compiler_, dtype);
-  return *kept;
+void require_blas_sizes(std::initializer_list<std::pair<const char*, std::int64_t>> sizes) {
+  for (const auto& [name, value] : sizes)
+    if (value > std::numeric_limits<int>::max())
+      throw Error(ErrorCode::unsupported, name,
+                  fmt::format("{} = {} does not fit the 32-bit integers of cuBLAS", name, value));
 }
 
-const GpuLuRefine& LuTools::refine(DType dtype) {
-  const std::lock_guard lock(kept_mutex_);
-  std::unique_ptr<GpuLuRefine>& kept = refinements_[dtype];
-  if (kept == nullptr) kept = std::make_unique<GpuLuRefine>(gpu_, compiler_, dtype);
-  return *kept;
+LuMachines& LuMachines::of(Context::Impl& context) {
+  fork_safe_call_once(context.lu_asked, [&] { context.lu = std::make_shared<LuMachines>(context.gpus); });
+  return *context.lu;
+}
+
+std::shared_ptr<LuTools> LuMachines::tools(int ordinal) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Kept>& kept = kept_[ordinal];
+  if (kept == nullptr) {
+    const std::shared_ptr<const GpuMachine> machine = gpus_->open(ordinal);
+    if (const std::string reason = why_too_old(machine->gpu().limits()); !reason.empty())
+      throw Error(ErrorCode::unsupported, "device", reason);
+    kept =
+        std::make_shared<Kept>(Kept{machine, std::make_shared<LuTools>(machine->gpu(), machine->compiler())});
+  }
+  // The tools keep the machine.
+  return {kept, kept->tools.get()};
 }
 
 }  // namespace tilewright

@@ -2,7 +2,6 @@
 #include "measure/gpu/check.hpp"
 
 #include "core/dispatch.hpp"
-#include "measure/gpu/pointers.hpp"
 #include "measure/typed_values.hpp"
 
 namespace tilewright {

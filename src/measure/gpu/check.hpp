@@ -1,5 +1,4 @@
-// Operands on a device for checks of kernels: a sample of those in an arena, whose values the host knows, and
-// buffers for small batches. check_sampled and check_small decide whether a result is right.
+// Operands on a device for check_sampled, in an arena the host knows, and buffers for check_small.
 #pragma once
 
 #include "measure/check_sampled.hpp"

@@ -3,11 +3,54 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 
 #include "measure/clock.hpp"
-#include "measure/gpu/steady_load.hpp"
 
 namespace tilewright {
+namespace {
+
+// A load without pauses: some batches of launches are always queued behind the running one, so that the
+// device does not wait while the host reads its meters.
+class SteadyLoad {
+ public:
+  SteadyLoad(const Gpu& gpu, const GpuStream& stream, const std::function<void()>& launch, int count)
+      : stream_(stream), launch_(launch), count_(count) {
+    while (ends_.size() < batches_ahead) {
+      ends_.emplace_back(gpu);
+      queue();
+    }
+  }
+  ~SteadyLoad() {
+    try {
+      stream_.synchronize();
+    } catch (...) {  // a failed launch; the next wait for the device reports it
+    }
+  }
+  SteadyLoad& operator=(SteadyLoad&&) = delete;
+
+  // Waits for the oldest batch and queues another.
+  void step() {
+    ends_[queued_ % ends_.size()].synchronize();
+    queue();
+  }
+
+ private:
+  static constexpr std::size_t batches_ahead = 3;
+
+  void queue() {
+    for (int i = 0; i < count_; ++i) launch_();
+    ends_[queued_++ % ends_.size()].record(stream_.get());
+  }
+
+  const GpuStream& stream_;
+  const std::function<void()>& launch_;
+  int count_;
+  std::size_t queued_ = 0;
+  std::deque<GpuEvent> ends_;
+};
+
+}  // namespace
 
 GpuLoad run_steadily(const Gpu& gpu, const GpuStream& stream, const std::function<void()>& launch,
                      double launch_s, const GpuLoadWindow& window,
@@ -15,7 +58,7 @@ GpuLoad run_steadily(const Gpu& gpu, const GpuStream& stream, const std::functio
   // Batches take some milliseconds, so that the host polls often and the device never waits for it.
   const int count = static_cast<int>(std::clamp(0.005 / launch_s, 1.0, 256.0));
   GpuLoad result;
-  GpuSteadyLoad load(gpu, stream, launch, count);
+  SteadyLoad load(gpu, stream, launch, count);
   std::atomic<bool> warm = false;
   std::optional<EnergyPoll> poll(std::in_place, joules, [&] {
     if (warm && observer != nullptr) observer->during();

@@ -1,5 +1,5 @@
-// Time and joules of a launch under a load without pauses. The meter updates a few times a second: a thread
-// of its own polls it, and the energy is taken between two updates (energy_edges.hpp).
+// Time and joules of launches. Under a load without pauses a thread of its own polls the meter, which updates
+// a few times a second, and the energy is taken between two updates (energy_edges.hpp).
 #pragma once
 
 #include <functional>
@@ -11,6 +11,26 @@
 #include "measure/observer.hpp"
 
 namespace tilewright {
+
+// Time between two events of a stream: it covers the work between them and none of the host's.
+class GpuTimer {
+ public:
+  GpuTimer(const Gpu& gpu, CUstream_st* stream) : stream_(stream), start_(gpu), stop_(gpu) {}
+
+  // Returns the seconds that the stream spends on the work that `work` queues. Waits for it.
+  template <class F>
+  double seconds(F&& work) {
+    start_.record(stream_);
+    work();
+    stop_.record(stream_);
+    stop_.synchronize();
+    return stop_.seconds_since(start_);
+  }
+
+ private:
+  CUstream_st* stream_;
+  GpuEvent start_, stop_;
+};
 
 // The durations of a load: first to warm up, then between two edges of the meter.
 struct GpuLoadWindow {

@@ -1,17 +1,16 @@
-// Tasks in turn: time, fit, validate, keep.
+// For each task: time, fit, validate, keep.
 #include "tune/calibrate/calibration.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "tune/calibrate/point_timer.hpp"
 #include "wisdom/node_model.hpp"
 
 namespace tilewright {
 namespace {
 
-// What must be the same for the timings of a run to count in another.
+// Timings of another run count only if these are equal.
 nlohmann::json run_of(const CalibrationOptions& options, const CalibrationMachine& machine) {
   const CalibratedHost& host = machine.host();
   nlohmann::json run = {{"device", host.device},
@@ -72,7 +71,7 @@ class CalibrationRun {
       machine_.prepare(unknown);
   }
 
-  // Each gets its share of what is left; what it does not need is the others'. False: the watcher ends it.
+  // Each experiment gets its share of the remaining budget. False if the watcher ends the calibration.
   bool time_all(const std::vector<Experiment>& experiments) {
     for (const Experiment& e : experiments) {
       if (watcher_.stop(done_ / weight_, to_string(e))) return false;
@@ -140,7 +139,7 @@ class CalibrationRun {
   PointTimer timer_;
   Timings timings_;
   CalibrationReport report_;
-  std::vector<Experiment> too_long_;  // of the task in hand
+  std::vector<Experiment> too_long_;  // of the current task
   std::string why_too_long_;
   double begin_, weight_ = 0, done_ = 0;
 };

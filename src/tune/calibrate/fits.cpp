@@ -1,25 +1,34 @@
-// Models of what moves, and the records of all of them.
-#include "tune/calibrate/fits.hpp"
-
+// The models of transfers, host copies, the pipeline and products, and the records of all of them. Products
+// have the general form that splits are computed with and the two of Bernabe 2014, whose coefficients keep
+// the paper's names: k1 m^2 n + k2 m^2 + k3 m (equations 1, 2) and k1 m n b + k2 m b + k3 m (equations 7, 8).
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
-#include "measure/ceilings.hpp"
+#include "core/date.hpp"
 #include "measure/estimate.hpp"
+#include "tune/calibrate/calibration.hpp"
 #include "wisdom/node_model.hpp"
 
 namespace tilewright {
 namespace {
 
-std::vector<double> linear_terms(const Experiment& e) { return {1, double(e.bytes)}; }
-const std::vector<std::string> linear_names{"start_s", "s_per_byte"};
+// The paper has no smaller sizes, and its formulas no term for the start of a product.
+constexpr std::int64_t least_m = 512;
+
+template <class F>
+std::vector<Experiment> chosen(const std::vector<Experiment>& all, F&& is_of) {
+  std::vector<Experiment> some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some), is_of);
+  return some;
+}
 
 TransferTime transfer_of(const FittedPart& part) {
   return {part.fit.coefficients[0], part.fit.coefficients[1]};
 }
 
-// What GPUs share counts as one: whichever of them it was timed on.
+// Ignores the GPU: GPUs that share a model count as one.
 auto is_like(const Experiment& kind) {
   return [kind](const Experiment& e) {
     return e.work == kind.work && e.beside == kind.beside && e.pinned == kind.pinned &&
@@ -36,10 +45,12 @@ Experiment kind_of(TimedWork work, bool pinned = true, Beside beside = Beside::n
 // t = ts + n tw (Bernabe 2014, section 3).
 const FittedPart* add_linear(FittedTask& to, const std::string& name, const CalibrationTask& task,
                              const Experiment& kind, const Timings& timings) {
-  return add_fit(to, {name, linear_names, linear_terms}, chosen(task.installation, is_like(kind)), timings);
+  const auto terms = [](const Experiment& e) { return std::vector<double>{1, double(e.bytes)}; };
+  return add_fit(to, {name, {"start_s", "s_per_byte"}, terms}, chosen(task.installation, is_like(kind)),
+                 timings);
 }
 
-// t of the experiments = factor x t of the same alone: how much slower what runs beside makes them.
+// t of the experiments = factor x t of the same ones with the load `without`.
 const FittedPart* add_factor(FittedTask& to, const std::string& name, const std::vector<Experiment>& busy,
                              Beside without, const Timings& timings) {
   const auto seconds_without = [&](Experiment e) {
@@ -58,7 +69,26 @@ double factor_of(const FittedPart* part) {
   return part == nullptr ? 1 : std::max(1.0, part->fit.coefficients[0]);
 }
 
-// In pieces that lie apart, a transfer takes what a whole one does, or a little more, and a time per piece.
+// Fits rows that are no plain experiments. Null, with the note, if they are too few.
+const FittedPart* add_rows(FittedTask& to, FittedPart part, const std::vector<LeastSquaresRow>& rows,
+                           const char* note) {
+  if (rows.size() <= part.terms.size()) {
+    to.notes.push_back(note);
+    return nullptr;
+  }
+  part.fit = least_squares(rows);
+  to.parts.push_back(std::move(part));
+  return &to.parts.back();
+}
+
+// A row of one time as a multiple of another. False if one of the two was not timed.
+bool add_row(std::vector<LeastSquaresRow>& rows, const TimedPoint* value, const TimedPoint* term) {
+  if (value == nullptr || term == nullptr) return false;
+  rows.push_back({{term->seconds}, value->seconds, std::hypot(value->spread, term->spread)});
+  return true;
+}
+
+// A transfer in pieces takes the time of a contiguous one, or a little more, and a time per piece.
 void add_pieces(FittedTask& to, const CalibrationTask& task, const Timings& timings, double& piece_s) {
   std::vector<LeastSquaresRow> rows;
   for (Experiment e : task.installation) {
@@ -66,25 +96,21 @@ void add_pieces(FittedTask& to, const CalibrationTask& task, const Timings& timi
     const auto pieces = double(e.pieces);
     const TimedPoint* apart = timings.find(e);
     e.pieces = 0;
-    const TimedPoint* whole = timings.find(e);
-    if (apart == nullptr || whole == nullptr) continue;
-    rows.push_back({{whole->seconds, pieces}, apart->seconds, std::hypot(apart->spread, whole->spread)});
+    if (add_row(rows, apart, timings.find(e))) rows.back().terms.push_back(pieces);
   }
-  if (rows.size() < 3) {
-    to.notes.push_back("row_s: too few transfers in pieces were timed, and pieces count as a whole");
-    return;
-  }
-  to.parts.push_back({"row_s", {"whole", "s_per_piece"}, least_squares(rows), false});
-  piece_s = to.parts.back().fit.coefficients[1];
+  if (const FittedPart* part =
+          add_rows(to, {"row_s", {"whole", "s_per_piece"}, {}, false}, rows,
+                   "row_s: too few transfers in pieces were timed, so pieces are modelled as a whole"))
+    piece_s = part->fit.coefficients[1];
 }
 
-// Its notes say why.
+// The notes say why.
 FittedTask left_unfitted(FittedTask fitted) {
   fitted.parts.clear();
   return fitted;
 }
 
-// `gpus`: of the machine, of any name, all of which shared what was timed beside all of them.
+// `gpus`: the number of the machine's GPUs, of any name: all of them ran in the experiments beside all GPUs.
 FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings, int gpus) {
   FittedTask fitted;
   GpuModel gpu;
@@ -171,25 +197,20 @@ FittedTask fit_host_copies(const CalibrationTask& task, const Timings& timings, 
   return fitted;
 }
 
-// Equation 6: beside transfers the CPU's product takes T + gamma T', T' being the transfers' time, which here
-// is all of it: T = (1 - gamma) T'.
+// Equation 6: beside transfers the CPU's product takes T + gamma T'. Here T', the transfers' time, is all of
+// it: T = (1 - gamma) T'.
 bool add_gamma(FittedTask& to, const CalibrationTask& task, const Timings& timings, double& gamma) {
   std::vector<LeastSquaresRow> rows;
   for (Experiment e : task.installation) {
     if (e.work != TimedWork::host_gemm || e.beside != Beside::transfers) continue;
     const TimedPoint* busy = timings.find(e);
     e.beside = Beside::nothing;
-    const TimedPoint* alone = timings.find(e);
-    if (busy != nullptr && alone != nullptr)
-      rows.push_back({{busy->seconds}, alone->seconds, std::hypot(busy->spread, alone->spread)});
+    (void)add_row(rows, timings.find(e), busy);
   }
-  if (rows.size() < 2) {
-    to.notes.push_back("gamma: no two products were timed both alone and beside transfers");
-    return false;
-  }
-  to.parts.push_back({"gamma", {"1 - gamma"}, least_squares(rows), true});
-  gamma = std::clamp(1 - to.parts.back().fit.coefficients[0], 0.0, 1.0);
-  return true;
+  const FittedPart* part = add_rows(to, {"gamma", {"1 - gamma"}, {}, true}, rows,
+                                    "gamma: no two products were timed both alone and beside transfers");
+  if (part != nullptr) gamma = std::clamp(1 - part->fit.coefficients[0], 0.0, 1.0);
+  return part != nullptr;
 }
 
 FittedTask fit_pipeline(const CalibrationTask& task, const Timings& timings) {
@@ -214,6 +235,68 @@ FittedTask fit_pipeline(const CalibrationTask& task, const Timings& timings) {
   return fitted;
 }
 
+nlohmann::json named(const FittedPart& part) {
+  nlohmann::json object = {{"residual", part.fit.residual}, {"r_squared", part.fit.r_squared}};
+  for (std::size_t i = 0; i < part.terms.size(); ++i) object[part.terms[i]] = part.fit.coefficients[i];
+  return object;
+}
+
+// The term of m n has two causes that timings of products cannot separate: C passes through memory, and every
+// element of C waits for its first products whatever k is. The rate of memory gives its share; the rest is
+// waiting.
+GemmTime time_of(const FittedPart& general, double c_s) {
+  const auto& c = general.fit.coefficients;
+  GemmTime time;
+  time.start_s = c[0], time.s_per_product = c[1], time.s_per_ab = c[3];
+  time.s_per_c = time.s_per_product > 0 ? std::min(c[2], c_s) : c[2];
+  time.waiting_k = time.s_per_product > 0 ? (c[2] - time.s_per_c) / time.s_per_product : 0;
+  return time;
+}
+
+// The shortest run of products gives the early rate, the difference of the two longest the late one.
+SustainedRate sustained_of(const CalibrationTask& task, const Timings& timings) {
+  std::vector<std::pair<double, double>> runs;  // multiplications of elements, seconds
+  for (const Experiment& e : task.installation)
+    if (const TimedPoint* point = e.in_a_row > 0 ? timings.find(e) : nullptr)
+      runs.emplace_back(double(e.in_a_row) * double(e.m) * double(e.n) * double(e.k), point->seconds);
+  if (runs.size() < 2) return {};
+  std::sort(runs.begin(), runs.end());
+  const auto &shortest = runs.front(), &shorter = runs[runs.size() - 2], &longest = runs.back();
+  const double early = shortest.second / shortest.first;
+  const double late = (longest.second - shorter.second) / (longest.first - shorter.first);
+  if (late <= early) return {early, early, 0};
+  return {early, late, std::max(0.0, (late * longest.first - longest.second) / (late - early))};
+}
+
+// `c_s`: the time to move an element of C in and out of memory; 0: unknown.
+FittedTask fit_products(const CalibrationTask& task, const Timings& timings, double c_s) {
+  FittedTask fitted;
+  const auto single = chosen(task.installation, [](const Experiment& e) { return e.in_a_row == 0; });
+  const auto square = chosen(single, [](const Experiment& e) { return e.m >= least_m && e.k == e.m; });
+  const auto panel = chosen(single, [](const Experiment& e) { return e.m >= least_m && e.k < e.m; });
+  const auto general_terms = [](const Experiment& e) {
+    const auto m = double(e.m), n = double(e.n), k = double(e.k);
+    return std::vector<double>{1, m * n * k, m * n, (m + n) * k};
+  };
+  const FittedPart* general =
+      add_fit(fitted, {"general", {"start_s", "s_per_product", "s_per_mn", "s_per_ab"}, general_terms},
+              single, timings);
+  if (general == nullptr) return fitted;
+  const GemmTime time = time_of(*general, c_s);
+  fitted.coefficients = gemm_device_coefficients(time, sustained_of(task, timings));
+  fitted.predict = [time](const Experiment& e) { return time.of(double(e.m), double(e.n), double(e.k)); };
+  // Square products have k = m: both forms are one formula.
+  const auto paper_terms = [](const Experiment& e) {
+    const auto m = double(e.m), n = double(e.n), b = double(e.k);
+    return std::vector<double>{m * n * b, m * b, m};
+  };
+  for (const auto& [name, experiments] : {std::pair("square", square), std::pair("panel", panel)})
+    if (const auto* part =
+            add_fit(fitted, {name, {"k1", "k2", "k3"}, paper_terms, false}, experiments, timings))
+      fitted.coefficients[name] = named(*part);
+  return fitted;
+}
+
 }  // namespace
 
 void Timings::add(const Experiment& experiment, const TimedPoint& point) {
@@ -226,7 +309,7 @@ const TimedPoint* Timings::find(const Experiment& experiment) const {
 }
 
 double Timings::stream_rate(Beside beside) const {
-  double rate = 0, most_bytes = 0;  // of the largest, which caches help least
+  double rate = 0, most_bytes = 0;  // of the largest experiment, which caches help least
   for (const auto& [text, timed] : points_) {
     const auto& [e, point] = timed;
     if (e.work != TimedWork::stream || e.beside != beside || !point.fault.empty()) continue;
@@ -236,7 +319,7 @@ double Timings::stream_rate(Beside beside) const {
 }
 
 double Timings::transfer_rate() const {
-  // Where there is one GPU, both of its directions are all that there is.
+  // With one GPU, both of its directions.
   for (const Beside beside : {Beside::transfers, Beside::other_direction}) {
     std::map<std::pair<TimedWork, int>, double> best;
     for (const auto& [text, timed] : points_) {
@@ -260,19 +343,18 @@ const FittedPart* add_fit(FittedTask& to, const Formula& formula, const std::vec
   for (const Experiment& e : experiments)
     if (const TimedPoint* point = timings.find(e))
       rows.push_back({formula.of(e), point->seconds, point->spread});
-  // One more than coefficients, or nothing would be left to judge the fit by.
+  // One more than coefficients, to judge the fit by.
   const std::size_t needed = formula.terms.size() + 1;
   if (rows.size() < needed) {
     if (!experiments.empty())
-      to.notes.push_back(fmt::format("{}: {} of {} experiments can be fitted to, and {} are needed",
+      to.notes.push_back(fmt::format("{}: {} of {} experiments are usable, but the fit needs {}",
                                      formula.name, rows.size(), experiments.size(), needed));
     return nullptr;
   }
   FittedPart part{formula.name, formula.terms, least_squares(rows), formula.is_main};
-  // Worse than the mean of what was timed: whoever planned with it would be misled.
   if (part.fit.r_squared < 0) {
     to.notes.push_back(
-        fmt::format("{}: it explains less than nothing of {} experiments (R^2 {:.3f}), and is not kept",
+        fmt::format("{}: the fit to {} experiments is worse than their mean (R^2 {:.3f}) and is not kept",
                     formula.name, rows.size(), part.fit.r_squared));
     return nullptr;
   }
@@ -302,7 +384,7 @@ FittedModel record_of(const CalibrationTask& task, const FittedTask& fitted,
   if (task.gpu >= 0) {
     const CalibratedGpu& gpu = machine.gpus()[std::size_t(task.gpu)];
     model.device = gpu.name, model.driver = gpu.driver;
-    // The way to a GPU is the machine's, what it multiplies by is its architecture's.
+    // Products are shared by an architecture, transfers belong to the machine.
     if (of_products) model.architecture = gpu.architecture;
     if (of_products && !gpu.blas_version.empty())
       model.library = "cublas", model.library_version = gpu.blas_version;
@@ -315,15 +397,8 @@ FittedModel record_of(const CalibrationTask& task, const FittedTask& fitted,
   auto fits = nlohmann::json::object();
   for (const FittedPart& part : fitted.parts) {
     const LeastSquaresFit& fit = part.fit;
-    fits[part.name] = {{"terms", part.terms},
-                       {"coefficients", fit.coefficients},
-                       {"standard_errors", fit.standard_errors},
-                       {"residual", fit.residual},
-                       {"worst", fit.worst},
-                       {"r_squared", fit.r_squared},
-                       {"noise", fit.noise},
-                       {"samples", fit.samples},
-                       {"worse_than_noise", fit.is_worse_than_noise()}};
+    nlohmann::json& line = fits[part.name] = to_json(fit);
+    line["terms"] = part.terms, line["worse_than_noise"] = fit.is_worse_than_noise();
     if (!part.is_main) continue;
     squares += fit.samples * fit.residual * fit.residual, spreads += fit.samples * fit.noise * fit.noise;
     model.samples += fit.samples;

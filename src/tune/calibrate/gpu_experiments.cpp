@@ -1,9 +1,8 @@
-// Streams, events and buffers of each GPU, and trains of copies that run beside what is timed.
+// Streams, events and buffers of each GPU, and trains of copies as load.
 #include "tune/calibrate/gpu_experiments.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -14,18 +13,19 @@
 #include "device/gpu/copies.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
-#include "measure/gpu/timer.hpp"
+#include "measure/gpu/energy.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright {
 namespace {
 
 constexpr std::int64_t train_bytes = 64 << 20;        // of each copy that keeps a GPU busy
+constexpr std::int64_t long_train_bytes = 128 << 20;  // the same beside products of about 2 ms in a row
 constexpr double idle_s = 0.02;                       // before a start
 constexpr std::chrono::milliseconds rest(300);        // before products in a row
-constexpr std::int64_t long_train_bytes = 128 << 20;  // of each copy beside products in a row of some 2 ms
-constexpr int most_queued = 500;                      // copies: about what a stream takes before a call waits
-constexpr int beside_copies = 120;                    // that are timed together beside products of some 10 ms
+constexpr int most_queued = 500;    // copies; a stream that holds more makes the next call wait
+constexpr int beside_copies = 120;  // timed together beside products of about 10 ms
+constexpr TimedWork ways[] = {TimedWork::to_device, TimedWork::to_host};
 
 CalibratedGpu described(const Gpu& gpu) {
   const GpuLimits& limits = gpu.limits();
@@ -42,11 +42,10 @@ CalibratedGpu described(const Gpu& gpu) {
 
 }  // namespace
 
-// One GPU with what its experiments use.
 struct GpuExperiments::Node {
   explicit Node(int device) : gpu(device), in(gpu), out(gpu), work(gpu) {}
 
-  // Memory on both sides of the way in and of the way out.
+  // The buffers of one direction.
   struct Way {
     std::optional<PinnedBuffer> pinned;
     AlignedBuffer pageable;
@@ -76,8 +75,7 @@ struct GpuExperiments::Node {
     else
       queue_to_device(gpu, way.device->as<void>(), host, std::size_t(bytes), in.get());
   }
-  // Each time those beside the ones before, as slices of a matrix follow one another: neither the host's
-  // caches nor any of its tables of pages know them.
+  // Each call takes the next pieces, as slices of a matrix: neither caches nor page tables know them.
   void queue_pieces(TimedWork direction, std::int64_t bytes, std::int64_t pieces) {
     Way& way = way_of(direction);
     const auto piece = std::size_t(bytes / pieces);
@@ -95,10 +93,9 @@ struct GpuExperiments::Node {
   }
   void wait() const { in.synchronize(), out.synchronize(); }
 
-  // Beside copies both ways, as the products of a pipeline, on a GPU that rested before.
+  // Runs products under copies both ways, as a pipeline does, on a GPU that was idle before.
   template <class F>
   double seconds_in_a_row(std::int64_t count, F&& multiply) {
-    constexpr TimedWork ways[] = {TimedWork::to_device, TimedWork::to_host};
     for (const TimedWork way : ways) make_room(way_of(way), long_train_bytes, true);
     std::this_thread::sleep_for(rest);
     for (const TimedWork way : ways)
@@ -110,7 +107,7 @@ struct GpuExperiments::Node {
     return seconds;
   }
 
-  // Random elements of this type in the whole of it.
+  // Fills at least so many bytes with random elements of the type.
   void fill_operands(std::int64_t bytes, DType dtype) {
     if (operands && std::int64_t(operands->bytes()) >= bytes && filled == dtype) return;
     if (!operands || std::int64_t(operands->bytes()) < bytes) {
@@ -131,7 +128,7 @@ struct GpuExperiments::Node {
   Way way_in, way_out;
   std::optional<GpuBuffer> operands;
   DType filled = DType::f64;
-  std::set<std::string> seen;  // products that ran before
+  std::set<std::string> seen;  // products that already ran
   std::size_t next_piece = 0;
 };
 
@@ -153,21 +150,18 @@ GemmProblem problem_of(const Experiment& e) {
 GpuExperiments::GpuExperiments(const std::vector<int>& devices) {
   for (const int device : devices) {
     if (const auto reason = why_too_old(Gpu::limits_of(device)); !reason.empty())
-      throw Error(ErrorCode::unsupported, "gpus", fmt::format("gpus: {} is of no use: {}", device, reason));
+      throw Error(ErrorCode::unsupported, "gpus", fmt::format("gpus: {} cannot be used: {}", device, reason));
     nodes_.push_back(std::make_unique<Node>(device));
     gpus_.push_back(described(nodes_.back()->gpu));
   }
 }
 GpuExperiments::~GpuExperiments() = default;
 
-const std::vector<CalibratedGpu>& GpuExperiments::gpus() const { return gpus_; }
-
 bool GpuExperiments::reaches(int gpu, int peer) const {
   return gpu != peer && reach_peer(nodes_[std::size_t(gpu)]->gpu, nodes_[std::size_t(peer)]->gpu);
 }
 
-// What runs beside begins first and ends last: the timed copy is one of several in a row, of which those
-// before and after it are as long.
+// The load begins first and ends last: the timed copy is one of several of equal length in a row.
 double GpuExperiments::transfer(const Experiment& e) {
   Node& node = *nodes_[std::size_t(e.gpu)];
   const Gpu::Current current(node.gpu);
@@ -225,7 +219,7 @@ double GpuExperiments::transfer_beside(const Experiment& e, const std::function<
 double GpuExperiments::device_copy(const Experiment& e) {
   Node& node = *nodes_[std::size_t(e.gpu)];
   const Gpu::Current current(node.gpu);
-  // Within its own memory it is a copy from itself, which the driver takes for what it is.
+  // A copy within one memory is a copy from the same device, which the driver recognises.
   Node& from = e.work == TimedWork::from_peer ? *nodes_[std::size_t(e.peer)] : node;
   node.make_room(node.way_in, e.bytes, true), from.make_room(from.way_out, e.bytes, true);
   return GpuTimer(node.gpu, node.work.get()).seconds([&] {
@@ -236,7 +230,7 @@ double GpuExperiments::device_copy(const Experiment& e) {
 
 double GpuExperiments::start(std::int64_t bytes) {
   for (const auto& node : nodes_) node->make_room(node->way_in, bytes, true);
-  // As a product now and then finds it: a GPU, and the way there, that did nothing for a while.
+  // An occasional product, too, finds GPU and bus idle.
   for (const double idle = wall_seconds(); wall_seconds() < idle + idle_s;) {
   }
   const double begin = wall_seconds();
@@ -264,7 +258,7 @@ void GpuExperiments::prepare(Context& context, const std::vector<Experiment>& pr
 double GpuExperiments::product(Context& context, const Experiment& e) {
   Node& node = *nodes_[std::size_t(e.gpu)];
   const Gpu::Current current(node.gpu);
-  // Each operand begins at a multiple of 256 bytes, as separate allocations do.
+  // Operands are aligned to 256 bytes, as separate allocations are.
   const auto place = [&](std::int64_t rows, std::int64_t cols) {
     return (rows * cols * size_bytes(e.dtype) + 255) / 256 * 256;
   };
@@ -298,10 +292,9 @@ void* GpuExperiments::pinned(std::int64_t bytes) {
 }
 
 double GpuExperiments::beside_transfers(const std::function<double()>& work) {
-  constexpr TimedWork ways[] = {TimedWork::to_device, TimedWork::to_host};
   for (const auto& node : nodes_)
     for (const TimedWork way : ways) node->make_room(node->way_of(way), train_bytes, true);
-  // Runs it beside so many copies each way; 0 where they ended before it did.
+  // Runs the work beside so many copies each way; 0 if they end before it.
   const auto attempt = [&](int count, double& copy_s) {
     const double begin = wall_seconds();
     std::vector<GpuEvent> first, last;

@@ -1,5 +1,4 @@
-// Column-pivoted QR of the weighted rows. Few terms mean few sets of them: the best set without a negative
-// coefficient is found by trying them all, which unlike dropping one at a time cannot end at a worse one.
+// Column-pivoted QR of the weighted rows. All sets of the few terms are tried for the best non-negative fit.
 #include "tune/calibrate/least_squares.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +6,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "measure/estimate.hpp"
@@ -17,7 +15,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t most_terms = 8;
-// Below these nothing is said of a formula: its error is what the scatter may explain, or small by itself.
+// An error below these is explained by the scatter, or small.
 constexpr double noise_factor = 2, small_error = 0.02;
 
 struct Weighted {
@@ -25,16 +23,16 @@ struct Weighted {
   Eigen::VectorXd values;  // likewise: the weights
 };
 
-// A row that scatters more than most counts for less; none counts for more than the others.
+// Rows that scatter more than the median weigh less.
 Weighted weighted(const std::vector<LeastSquaresRow>& rows) {
   std::vector<double> spreads;
   for (const LeastSquaresRow& row : rows) spreads.push_back(row.spread);
-  const double usual = median(spreads);
+  const double typical = median(spreads);
   Weighted w{Eigen::MatrixXd(Eigen::Index(rows.size()), Eigen::Index(rows.front().terms.size())),
              Eigen::VectorXd(Eigen::Index(rows.size()))};
   for (Eigen::Index i = 0; i < w.values.size(); ++i) {
     const LeastSquaresRow& row = rows[std::size_t(i)];
-    const double weight = row.spread > usual ? usual / row.spread : 1;
+    const double weight = row.spread > typical ? typical / row.spread : 1;
     w.values[i] = std::max(weight, 0.1);
     for (Eigen::Index j = 0; j < w.terms.cols(); ++j)
       w.terms(i, j) = row.terms[std::size_t(j)] / row.value * w.values[i];
@@ -48,8 +46,8 @@ struct Solution {
   double error = 0;                         // sum of squares
 };
 
-// Least squares over these columns; nullopt where they cannot be told apart. Columns are brought to length 1
-// first: terms of m n k and of 1 differ by twelve orders of magnitude.
+// Least squares over these columns, scaled to length 1: terms of m n k and of 1 differ by twelve orders of
+// magnitude. Nullopt if the columns are linearly dependent.
 std::optional<Solution> solve(const Weighted& w, const std::vector<Eigen::Index>& columns) {
   Eigen::MatrixXd part(w.terms.rows(), Eigen::Index(columns.size()));
   Eigen::VectorXd lengths(part.cols());
@@ -120,12 +118,12 @@ LeastSquaresFit least_squares(const std::vector<LeastSquaresRow>& rows, Sign sig
   const std::size_t terms = rows.empty() ? 0 : rows.front().terms.size();
   if (rows.size() < std::max<std::size_t>(terms, 1) || terms > most_terms)
     throw Error(ErrorCode::invalid_argument, "rows",
-                fmt::format("rows = {} are too few for {} terms, of which at most {} can be fitted",
-                            rows.size(), terms, most_terms));
+                fmt::format("rows = {} are too few for {} terms (at most {} can be fitted)", rows.size(),
+                            terms, most_terms));
   for (const LeastSquaresRow& row : rows)
     if (!(row.value > 0) || !std::isfinite(row.value))
       throw Error(ErrorCode::invalid_argument, "rows",
-                  fmt::format("rows holds a value of {}: relative errors need positive ones", row.value));
+                  fmt::format("rows contains the value {}: relative errors need positive values", row.value));
 
   const Weighted w = weighted(rows);
   LeastSquaresFit fit;

@@ -1,14 +1,14 @@
-// Linear least squares as models of time need them: errors are relative, so that a microsecond counts as much
-// as a second; coefficients that mean times are never negative; and a fit says how it errs beside how much
-// its data scatter. Which terms a model has is the caller's.
+// Linear least squares for models of time: errors are relative, so that a microsecond counts as much as a
+// second; coefficients, which mean times, are never negative; fits report error and scatter.
 #pragma once
 
-#include <string>
 #include <vector>
+
+#include "core/fields.hpp"
 
 namespace tilewright {
 
-// value = sum of coefficient x term; the spread is the value's own, relative.
+// value = sum of coefficient x term; the spread is relative to the value.
 struct LeastSquaresRow {
   std::vector<double> terms;
   double value = 0;
@@ -25,15 +25,15 @@ struct LeastSquaresFit {
   int samples = 0;
 
   double of(const std::vector<double>& terms) const;
-  // Whether the formula misses by more than the scatter of what it was fitted to.
+  // True if the formula errs by more than the scatter of its data.
   bool is_worse_than_noise() const;
 };
+TILEWRIGHT_FIELDS(LeastSquaresFit, coefficients, standard_errors, residual, worst, r_squared, noise, samples);
 
 enum class Sign { never_negative, any };
 
-// The coefficients of least weighted error. Terms that would get a negative coefficient, and those that the
-// rows cannot tell from others, are left out. Throws Error(invalid_argument) where there are fewer rows than
-// terms or a value is not positive.
+// The coefficients of least weighted error. Terms with negative coefficients, and indistinguishable ones, are
+// left out. Throws Error(invalid_argument) for fewer rows than terms or a value that is not positive.
 LeastSquaresFit least_squares(const std::vector<LeastSquaresRow>& rows, Sign sign = Sign::never_negative);
 
 }  // namespace tilewright

@@ -1,5 +1,6 @@
-// Times experiments one by one within a budget, each until its timings agree, and keeps every round of
-// timings in a log from which a killed run goes on: what is there is not measured again.
+// Times experiments one by one within a budget, each until its timings agree, and logs every round of
+// timings, so that a killed run resumes without measuring them again. Repeated timings make one point of a
+// fit, their median: a timing disturbed by another program is rejected and counted, never averaged in.
 #pragma once
 
 #include <map>
@@ -8,15 +9,26 @@
 #include <vector>
 
 #include "tune/calibrate/machine.hpp"
-#include "tune/calibrate/repeats.hpp"
 #include "tune/line_log.hpp"
 
 namespace tilewright {
 
+struct TimedPoint {
+  double seconds = 0;        // median of the accepted timings
+  double spread = 0;         // their robust standard deviation, relative
+  double low = 0, high = 0;  // of the median, with 95 % confidence
+  std::int64_t samples = 0, rejected = 0;
+  std::string fault;         // the reason why it cannot be fitted to; "" if it can
+  bool over_budget = false;  // the fault is a budget that is too small
+};
+
+// Throws Error(invalid_argument) without timings or for one that is not positive.
+TimedPoint point_of(const std::vector<double>& seconds);
+
 struct PointLog {
   std::string path;  // "": none
   bool resume = false;
-  nlohmann::json run = nlohmann::json::object();  // what must be the same for earlier timings to count
+  nlohmann::json run = nlohmann::json::object();  // must equal the log's for its timings to count
 };
 
 class PointTimer {
@@ -24,15 +36,13 @@ class PointTimer {
   // Throws what LineLog throws, and Error(invalid_argument) for a log of another run.
   PointTimer(CalibrationMachine& machine, const PointLog& log);
 
-  // The point of this experiment, whose `fault` says why there is none: what it takes does not fit into
-  // `allowance_s`, the machine cannot do it, or its timings disagree. With nothing allowed only what is
-  // known from the log is given.
+  // The point has a fault if the experiment does not fit into `allowance_s`, the machine cannot run it, or
+  // its timings disagree. With an allowance of 0 only the log answers.
   TimedPoint time(const Experiment& experiment, double allowance_s);
-  // Whether the log has it.
-  bool is_known(const Experiment& experiment) const;
+  bool is_known(const Experiment& experiment) const { return known_.contains(to_string(experiment)); }
 
-  std::int64_t kept() const { return kept_; }        // timings of an earlier run
-  std::int64_t timings() const { return timings_; }  // of this one
+  std::int64_t kept() const { return kept_; }        // timings of the resumed run
+  std::int64_t timings() const { return timings_; }  // of this run
 
  private:
   using Rounds = std::vector<std::vector<double>>;
@@ -42,10 +52,9 @@ class PointTimer {
   void learn(const Experiment& experiment, double seconds);
 
   CalibrationMachine& machine_;
-  RepeatRules rules_;
   std::unique_ptr<LineLog> log_;
   std::map<std::string, Rounds> known_;
-  std::map<std::string, double> seconds_per_unit_;  // by kind of work, of the last one timed
+  std::map<std::string, double> seconds_per_unit_;  // by kind of work, of the latest
   std::int64_t kept_ = 0, timings_ = 0;
 };
 

@@ -1,11 +1,8 @@
-// Experiments on the host, and which GPUs take part.
-#include "tune/calibrate/real_machine.hpp"
-
+// This machine: experiments on the host, and the GPUs that take part.
 #include <omp.h>
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <thread>
 
@@ -18,6 +15,7 @@
 #include "measure/clock.hpp"
 #include "measure/streaming.hpp"
 #include "tilewright/gemm.hpp"
+#include "tune/calibrate/machine.hpp"
 
 #if TILEWRIGHT_HAS_GPU
 #include "device/gpu/gpu.hpp"
@@ -28,13 +26,13 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t line = 64;
-constexpr std::int64_t most_host_bytes = std::int64_t(16)
-                                         << 30;   // a container may have less than the nodes say
-constexpr std::int64_t source_bytes = 256 << 20;  // that copies walk through, so that none finds a warm cache
+constexpr std::int64_t gibi = 1 << 30;
+constexpr std::int64_t most_host_bytes = 16 * gibi;  // a container may have less than the nodes report
+constexpr std::int64_t source_bytes = gibi / 4;      // walked by copies, so that none finds a warm cache
 
-CalibratedHost described_host(const Context& context) {
+CalibratedHost described_host() {
   CalibratedHost host;
-  host.device = cpu_info().device, host.architecture = context.cpu();
+  host.device = cpu_info().device;
   const CblasLibrary blas(Environment::read().cblas);
   host.blas = blas.available() ? blas.name() : "";
   host.blas_version = blas.version();
@@ -44,7 +42,7 @@ CalibratedHost described_host(const Context& context) {
   return host;
 }
 
-// The part of `bytes` that thread t of `threads` has.
+// Begin and size of the part of thread t.
 std::pair<std::int64_t, std::int64_t> part_of(std::int64_t bytes, int t, int threads) {
   const std::int64_t lines = (bytes + line - 1) / line;
   const std::int64_t begin = lines * t / threads * line, end = lines * (t + 1) / threads * line;
@@ -59,7 +57,7 @@ void copy_by(int threads, std::byte* to, const std::byte* from, std::int64_t byt
   }
 }
 
-// Memory whose pages lie where those threads are that will use them, with random elements of one type.
+// Memory with random elements of one type, whose pages lie near the threads that use them.
 class FilledMemory {
  public:
   std::byte* prepare(std::int64_t bytes, DType dtype) {
@@ -88,10 +86,10 @@ class FilledMemory {
 class RealMachine : public CalibrationMachine {
  public:
   RealMachine(Context& context, const std::optional<std::vector<int>>& gpus)
-      : context_(context), host_(described_host(context)) {
+      : context_(context), host_(described_host()) {
     options_.target = Target::cpu;
-    // The library that the record names, at sizes of small kernels too; without one, what the plan takes.
-    if (!host_.blas.empty()) options_.candidate = "cblas";
+    // The library that the record names, for small sizes too; without one, the plan chooses.
+    if (!host_.blas.empty()) options_.candidate = "host_blas";
     open_gpus(gpus);
   }
 
@@ -111,27 +109,15 @@ class RealMachine : public CalibrationMachine {
 #endif
 
   double seconds(const Experiment& e) override {
-    if (e.beside == Beside::host_product) return beside_product(e);
-    const bool beside = e.gpu < 0 && e.beside == Beside::transfers;
-    return beside ? beside_transfers([&] { return alone(e); }) : alone(e);
+    const bool on_host = e.gpu < 0 && e.beside == Beside::nothing;
+    if (on_host && e.work == TimedWork::start_threads) return start_threads(e.threads);
+    if (on_host && e.work == TimedWork::stream) return pass(e.bytes, e.threads);
+    if (on_host && e.work == TimedWork::host_copy) return copy(e.bytes, e.threads);
+    if (on_host && e.work == TimedWork::host_gemm) return product(e);
+    return on_gpu(e);
   }
 
  private:
-  double alone(const Experiment& e) {
-    switch (e.work) {
-      case TimedWork::start_threads:
-        return start_threads(e.threads);
-      case TimedWork::stream:
-        return pass(e.bytes, e.threads);
-      case TimedWork::host_copy:
-        return copy(e.bytes, e.threads);
-      case TimedWork::host_gemm:
-        return product(e);
-      default:
-        return on_gpu(e);
-    }
-  }
-
   static double start_threads(int count) {
     const double begin = wall_seconds();
     std::vector<std::thread> threads;
@@ -140,7 +126,7 @@ class RealMachine : public CalibrationMachine {
     return wall_seconds() - begin;
   }
 
-  // The fastest of the ways of walking two arrays that are read and one that is written.
+  // The fastest kind of stream that reads two arrays and writes one.
   double pass(std::int64_t bytes, int threads) {
     const std::int64_t part = bytes / 3 / line * line;
     std::byte* data = operands_.prepare(3 * part, DType::f64);
@@ -186,22 +172,25 @@ class RealMachine : public CalibrationMachine {
       if (too_old.empty()) devices.push_back(device);
       why_no_gpus_ = too_old;
     }
-    if (asked && asked->empty()) why_no_gpus_ = "none was asked for";
+    if (asked && asked->empty()) why_no_gpus_ = "none was requested";
     if (devices.empty()) return;
     gpus_ = std::make_unique<GpuExperiments>(devices);
     why_no_gpus_.clear();
   }
   double on_gpu(const Experiment& e) {
     if (!gpus_) throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_);
+    if (e.beside == Beside::host_product) return gpus_->transfer_beside(e, [&] { product(e); });
+    if (e.gpu < 0 && e.beside == Beside::transfers)
+      return gpus_->beside_transfers([&] {
+        Experiment alone = e;
+        alone.beside = Beside::nothing;
+        return seconds(alone);
+      });
     if (e.work == TimedWork::pin) return gpus_->pin(operands_.prepare(e.bytes, DType::f64), e.bytes);
     if (e.work == TimedWork::start_gpus) return gpus_->start(e.bytes);
     if (e.work == TimedWork::device_gemm) return gpus_->product(context_, e);
     const bool leaves = e.work == TimedWork::to_device || e.work == TimedWork::to_host;
     return leaves ? gpus_->transfer(e) : gpus_->device_copy(e);
-  }
-  double beside_transfers(const std::function<double()>& work) { return gpus_->beside_transfers(work); }
-  double beside_product(const Experiment& e) {
-    return gpus_->transfer_beside(e, [&] { product(e); });
   }
   void* target_of_copies(std::int64_t bytes) {
     return gpus_ ? gpus_->pinned(bytes) : target_.prepare(bytes, DType::f64);
@@ -215,10 +204,6 @@ class RealMachine : public CalibrationMachine {
                   fmt::format("gpus: {} cannot take part: {}", asked->front(), why_no_gpus_));
   }
   double on_gpu(const Experiment&) { throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_); }
-  double beside_transfers(const std::function<double()>&) {
-    throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_);
-  }
-  double beside_product(const Experiment&) { throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_); }
   void* target_of_copies(std::int64_t bytes) { return target_.prepare(bytes, DType::f64); }
 #endif
 
@@ -228,7 +213,7 @@ class RealMachine : public CalibrationMachine {
   std::vector<CalibratedGpu> none_;
   std::string why_no_gpus_;
   FilledMemory operands_, source_, target_;
-  std::int64_t next_ = 0;  // of the source, to copy from
+  std::int64_t next_ = 0;  // offset of the next copy in the source
 };
 
 }  // namespace

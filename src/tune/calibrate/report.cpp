@@ -1,6 +1,5 @@
-// Sentences, tables and keys.
-#include "tune/calibrate/report.hpp"
-
+// Reports of a calibration: texts and JSON lines.
+#include "tune/calibrate/calibration.hpp"
 #include "wisdom/node_model.hpp"
 
 namespace tilewright {
@@ -27,7 +26,7 @@ std::string part_text(const FittedPart& part) {
                                                    fit.standard_errors[i]);
   text += fmt::format("residual {}, R^2 {:.4f}, noise {}, {} points", percent(fit.residual), fit.r_squared,
                       percent(fit.noise), fit.samples);
-  if (fit.is_worse_than_noise()) text += "; it errs by more than its data scatter";
+  if (fit.is_worse_than_noise()) text += "; its error exceeds the noise of the data";
   return text + "\n";
 }
 
@@ -51,7 +50,7 @@ std::string machine_text(const CalibrationMachine& machine) {
     text += fmt::format("GPU {}         {}, driver {}{}\n", gpu.device, gpu.name, gpu.driver,
                         gpu.blas_version.empty() ? ", no cuBLAS" : ", cuBLAS " + gpu.blas_version);
   if (machine.gpus().empty())
-    text += fmt::format("GPUs          none: {}; the CPU and copies in its memory are calibrated alone\n",
+    text += fmt::format("GPUs          none: {}; only the CPU and copies in its memory are calibrated\n",
                         machine.why_no_gpus());
   return text;
 }
@@ -65,18 +64,16 @@ std::string model_text(const CalibratedModel& model) {
   for (const std::string& note : model.fitted.notes) text += fmt::format("  not fitted: {}\n", note);
   if (model.misses_validation())
     text += fmt::format(
-        "  not kept: it misses what it was not fitted to by {} in the mean, more than {}; calibrate again "
-        "while "
-        "the machine is idle, or without --quick\n",
+        "  not kept: its mean error on other experiments is {}, more than {}; calibrate again while the "
+        "machine is idle, or without --quick\n",
         percent(model.mean_deviation), percent(CalibratedModel::most_deviation));
   else if (!model.is_kept)
-    text += "  wisdom has a newer one, which stays\n";
+    text += "  not kept: wisdom has a newer one\n";
   if (model.validation.empty()) return text;
   const auto& found = r.extra.at("validation");
-  text += fmt::format(
-      "  validation         {} experiments that the fit has not seen: mean deviation {}, worst {}\n",
-      found.at("count").get<int>(), percent(found.at("mean_deviation").get<double>()),
-      percent(found.at("worst_deviation").get<double>()));
+  text += fmt::format("  validation         {} experiments outside the fit: mean deviation {}, worst {}\n",
+                      found.at("count").get<int>(), percent(found.at("mean_deviation").get<double>()),
+                      percent(found.at("worst_deviation").get<double>()));
   for (const ValidationRow& row : model.validation)
     text +=
         fmt::format("    {:<50} measured {:>10}  predicted {:>10}  {:+.1f} %\n", to_string(row.experiment),
@@ -89,7 +86,7 @@ std::string unfitted_text(const CalibrationTask& task, const FittedTask& fitted,
   const bool of_products = task.model == gemm_host_model || task.model == gemm_device_model;
   std::string text = title(task.model, of_products ? to_string(task.dtype) : "",
                            task.gpu < 0 ? machine.host().device : machine.gpus()[std::size_t(task.gpu)].name);
-  text += ": not fitted, and nothing is kept of it\n";
+  text += ": not fitted and not kept\n";
   for (const std::string& note : fitted.notes) text += fmt::format("  {}\n", note);
   return text;
 }
@@ -107,7 +104,7 @@ std::string summary_text(const CalibrationReport& r) {
       r.fitted, r.unfitted, r.points, r.left_out, r.timings, r.spent_s, r.rejected);
   if (r.missed > 0)
     text += fmt::format("; {} missed the validation and {} not kept", r.missed, r.missed == 1 ? "is" : "are");
-  if (r.kept_timings > 0) text += fmt::format("; {} timings are kept from before", r.kept_timings);
+  if (r.kept_timings > 0) text += fmt::format("; {} timings are from the earlier run", r.kept_timings);
   text += "\n";
   if (r.validated > 0)
     text += fmt::format("predicted against measured: mean deviation {}, worst {} ({})\n",
@@ -117,7 +114,7 @@ std::string summary_text(const CalibrationReport& r) {
 
 std::vector<nlohmann::json> model_lines(const CalibratedModel& model) {
   std::vector<nlohmann::json> lines{to_json(model.record)};
-  // No line of wisdom, which an import would take.
+  // Not a line of wisdom, which an import would accept.
   if (model.misses_validation()) lines.front() = {{"family", "calibrate"}, {"not_kept", lines.front()}};
   for (const ValidationRow& row : model.validation) {
     nlohmann::json line = {{"family", "calibrate"},

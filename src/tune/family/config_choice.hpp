@@ -1,6 +1,5 @@
-// Which configs of a problem are searched, for a family of any config struct: the default first, then what
-// the rules leave of the promising ones, of the whole space, or of one axis, what earlier runs found, and
-// what was known as best before. It makes and measures nothing.
+// The choice of configs to search, for a family of any config struct: the default first, then the promising
+// configs, the whole space or one axis, as far as rules allow, then those of earlier runs and the incumbent.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +12,12 @@
 
 namespace tilewright {
 
-// What choosing is told.
 struct ChoiceRules : AxisRules {
-  std::size_t most = 0;                     // so many of those searched; 0: as many as the family thinks
-  std::string vary;                         // every value of this axis of the best config known, nothing else
-  std::vector<nlohmann::json> seeds;        // further candidates: what earlier runs found
-  std::optional<nlohmann::json> incumbent;  // known as best before: it stays unless it is clearly beaten
-  bool incumbent_only = false;              // nothing else but the default is tried
+  std::size_t most = 0;                     // configs searched; 0: the family's number
+  std::string vary;                         // search only the values of this axis of the best known config
+  std::vector<nlohmann::json> seeds;        // further candidates, from earlier runs
+  std::optional<nlohmann::json> incumbent;  // the best config known before: stays unless clearly beaten
+  bool incumbent_only = false;              // search nothing but incumbent and default
 
   nlohmann::json as_json() const {
     auto json = AxisRules::as_json();
@@ -28,8 +26,7 @@ struct ChoiceRules : AxisRules {
   }
 };
 
-// How many a family searches of those that usually matter and of its whole space, and where axes are
-// restricted at least.
+// Numbers of configs that a family searches: promising ones, all, and at least with restricted axes.
 struct ChoiceSizes {
   std::size_t usual, whole, fewest;
 };
@@ -37,10 +34,10 @@ struct ChoiceSizes {
 template <class Config>
 struct ChosenConfigs {
   std::vector<Config> configs;
-  std::optional<std::size_t> incumbent;  // its place; empty where there was none or it is not legal
+  std::optional<std::size_t> incumbent;  // its place; empty if there is none or it is illegal
 };
 
-// The configs that rows and records of earlier runs name, as far as this build has their fields.
+// The config of a record; nullopt if this build lacks its fields.
 template <class Config>
 std::optional<Config> config_of(const nlohmann::json& fields) {
   try {
@@ -50,8 +47,8 @@ std::optional<Config> config_of(const nlohmann::json& fields) {
   }
 }
 
-// `base` with each legal value of one axis. Where a value is not legal with what `yields` is in `base`, that
-// axis takes the next smaller value that is. Throws Error(invalid_argument) for an axis that does not exist.
+// `base` with each legal value of one axis; if a value is illegal with the base's `yields` axis, that axis
+// takes the next smaller legal value. Throws Error(invalid_argument) for an axis that does not exist.
 template <class Config>
 std::vector<Config> configs_along(Space<Config> space, const std::string& axis, const Config& base,
                                   const std::string& yields) {
@@ -85,8 +82,7 @@ std::vector<Config> configs_along(Space<Config> space, const std::string& axis, 
   return along;
 }
 
-// Up to `count` legal configs: all of them where they are no more, else drawn at random. What each constraint
-// cut goes to `removed`.
+// All legal configs, or `count` random ones if they are more. `removed` receives the cuts of each constraint.
 template <class Config>
 std::vector<Config> walked_or_drawn(const Space<Config>& space, const AxisRules& rules, std::size_t count,
                                     const Config& base, std::vector<Removed>* removed) {
@@ -100,8 +96,8 @@ std::vector<Config> walked_or_drawn(const Space<Config>& space, const AxisRules&
   return space.sample(count, random, base);
 }
 
-// `promising(count)` gives the configs that usually matter, the best first as far as the family can tell.
-// Throws Error(invalid_argument) naming an axis or value that does not exist, or when no config remains.
+// `promising(count)` returns promising configs, the best first if the family can tell. Throws
+// Error(invalid_argument) naming an axis or value that does not exist, or if no config remains.
 template <class Config, class Promising>
 ChosenConfigs<Config> choose_configs(const GemmProblem& problem, const ChoiceRules& rules,
                                      const Config& standard, const Space<Config>& space,

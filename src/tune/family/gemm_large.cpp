@@ -1,19 +1,17 @@
-// Large GEMM on the GPU as a family that is tuned, beside the vendor's library; problems are timed as they
-// come.
+// Large GEMM on the GPU as a family, with the vendor's library as a peer.
 #include <algorithm>
 
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "tune/family/family.hpp"
 #include "tune/gpu/pool.hpp"
-#include "wisdom/families.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 namespace {
 
-// At the card's power limit a short turn says what ran before it: the clock follows within tens of
-// milliseconds.
+// At the card's power limit the clock follows the load within tens of milliseconds: short turns measure what
+// ran before them.
 constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
                                 .longest_screening_s = 1e-2,
                                 .longest_halving_s = 4e-2,
@@ -27,13 +25,12 @@ constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
 
 constexpr ChoiceSizes large_sizes{.usual = 240, .whole = 4000, .fewest = 24};
 
-// Of a batch whose first matrices lie as allocations do.
+// The first matrices are aligned as allocations are.
 GemmLargeShape shape_of(const GemmProblem& p) {
   return gemm_large_shape(p, gemm_large_alignment(p, gpu_operand_align));
 }
 
-// A problem with partial tiles of the config in all directions, a last k range that is not full, gaps behind
-// its columns and the alignment of the shape.
+// A problem with partial tiles in all directions, a partial last k range, gaps and the shape's alignment.
 GemmProblem large_edges(const GemmProblem& like, const GemmLargeShape& shape, const GemmLargeConfig& c) {
   const int shared = std::max({1, c.split_k / 2, c.tail_k / 2});
   GemmProblem p = like;
@@ -51,7 +48,7 @@ GemmProblem large_edges(const GemmProblem& like, const GemmLargeShape& shape, co
   const auto leading = [&](std::int64_t rows, int align) {
     const std::int64_t step = std::max<std::int64_t>(1, align / size_bytes(p.dtype));
     const std::int64_t ld = (rows + step - 1) / step * step + step;
-    // No better aligned than the shape says, or columns that come by turns would all begin alike.
+    // No better aligned than the shape says, so that columns begin at different offsets.
     return align < gemm_large_chunk && ld / step % 2 == 0 ? ld + step : ld;
   };
   p.lda = leading(p.a_rows(), shape.align_a);
@@ -73,7 +70,7 @@ class LargeTrial : public GpuTrial {
   void run(const Operands& o) const override { launch(problem_, o); }
 
  private:
-  // One matrix after the other, as plans do.
+  // One matrix after the other, as plans run them.
   void launch(const GemmProblem& p, const Operands& o) const {
     GemmLargeOperands operands{o.a, o.b, o.c, o.alpha, p.beta == Scalar::zero ? nullptr : o.beta};
     scratch_.provide(*kernel_, p, operands);
@@ -103,8 +100,8 @@ class LargeKernelsOf : public GpuKernelsOf<GemmLargeConfig> {
   const char* family() const override { return "gemm"; }
   JitBinary compile(std::size_t i) const override {
     const GpuLimits& limits = gpu_.gpu().limits();
-    JitBinary binary =
-        compile_gemm_large(gpu_.compiler(), shape_, config(i), problem_.dtype, limits.compute_capability);
+    JitBinary binary = gpu_.compiler().compile(
+        gemm_large_request(shape_, config(i), problem_.dtype, limits.compute_capability));
     if (const std::string reason = gemm_large_refusal(binary, config(i), limits); !reason.empty())
       throw Error(ErrorCode::unsupported, "config", reason);
     return binary;
@@ -117,7 +114,7 @@ class LargeKernelsOf : public GpuKernelsOf<GemmLargeConfig> {
     const std::int64_t left = gpu.limits().memory_bytes - std::int64_t(held.a + held.b + held.c);
     if (scratch > left)
       throw Error(ErrorCode::unsupported, "config",
-                  fmt::format("it needs {} bytes of workspace, and {} are left beside the operands", scratch,
+                  fmt::format("it needs {} bytes of workspace, but {} are left beside the operands", scratch,
                               std::max<std::int64_t>(0, left)));
     return std::make_unique<LargeTrial>(problem_, std::move(kernel), scratch_);
   }
@@ -129,29 +126,21 @@ class LargeKernelsOf : public GpuKernelsOf<GemmLargeConfig> {
   mutable GemmLargeScratch scratch_;  // trials run one after the other
 };
 
-class LargeFamily : public TuneFamily {
+class LargeFamily : public FamilyOf<GemmLargeConfig> {
  public:
-  const char* name() const override { return "gemm"; }
-  const SearchPace& pace() const override { return large_pace; }
-  std::string source_hash() const override { return current_source_hash(name()); }
-  std::string architecture(const TuneMachine&) const override { return architecture_of_all(name()); }
-  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<GemmLargeConfig>(rules); }
+  using FamilyOf::FamilyOf;
 
   std::optional<Decline> declines(const GemmProblem& p) const override {
     if (p.location != Location::device || std::max({p.m, p.n, p.k}) <= gemm_small_limit)
-      return Decline{.argument = "problem",
-                     .reason = fmt::format("it is no problem on a GPU of a size above {}", gemm_small_limit),
-                     .elsewhere = true};
-    if (std::min({p.m, p.n, p.k}) < 1)
-      return Decline{.argument = "problem", .reason = "only sizes from 1 on have a space to search"};
-    if (p.residency == Residency::l1 || p.residency == Residency::l2)
-      return Decline{.argument = "residency",
-                     .reason = "on the GPU operands are taken from device memory (cold)"};
-    if (p.layout != Layout::strided && p.layout != Layout::single)
       return Decline{
-          .argument = "layout",
-          .reason = fmt::format("above a size of {} kernels take single problems and strided batches",
-                                gemm_small_limit)};
+          .argument = "problem",
+          .reason = fmt::format("it is not a problem on a GPU with a size above {}", gemm_small_limit),
+          .elsewhere = true};
+    if (auto decline = gpu_declines(p)) return decline;
+    if (p.layout != Layout::strided && p.layout != Layout::single)
+      return Decline{.argument = "layout",
+                     .reason = fmt::format("above size {} single problems and strided batches are tuned",
+                                           gemm_small_limit)};
     return std::nullopt;
   }
 
@@ -166,7 +155,7 @@ class LargeFamily : public TuneFamily {
     const GemmLargeDevice device = gemm_large_device(
         limits, fitted_coefficients(machine.wisdom(), limits.name, architecture_of(limits)));
     const GemmLargeShape shape = shape_of(timed);
-    const bool any_sums = rules.speak_of("sum_turns");  // by who wants to know what they cost
+    const bool any_sums = rules.speak_of("sum_turns");  // only on request, to measure their cost
     auto choice = choose_configs(
         timed, rules, gemm_large_default(timed, shape, device),
         any_sums ? gemm_large_space(timed, shape, limits) : gemm_large_accurate_space(timed, shape, device),
@@ -187,7 +176,7 @@ class LargeFamily : public TuneFamily {
 }  // namespace
 
 const TuneFamily& gemm_large_family() {
-  static const LargeFamily family;
+  static const LargeFamily family("gemm", large_pace);
   return family;
 }
 

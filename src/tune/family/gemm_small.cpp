@@ -1,21 +1,17 @@
-// Batched small GEMM on the GPU as a family that is tuned: batches that take the whole arena, so that no
-// cache holds any of them, in every layout that one kernel serves, sizes that vary among them.
+// Batched small GEMM on the GPU as a family: batches that no cache holds, in every layout of one kernel.
 #include <algorithm>
 
 #include "kernel/gemm_small/loader.hpp"
-#include "kernel/gemm_small/total.hpp"
-#include "measure/gpu/ring.hpp"
+#include "measure/gpu/arena.hpp"
 #include "tune/family/family.hpp"
 #include "tune/gpu/pool.hpp"
-#include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr unsigned edge_blocks = 3;  // few, so that each makes several turns of its ring
+constexpr unsigned edge_blocks = 3;  // few, so that each wraps its ring several times
 
-// Bound by memory: what ran before does not matter, and device events are steady enough that no halving is
-// needed between the strategy and the contest.
+// Bound by memory: the previous kernel does not matter, and device events are steady without halving.
 constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
                                 .longest_screening_s = 1e-3,
                                 .longest_halving_s = 1e-3,
@@ -28,7 +24,7 @@ constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
 
 constexpr ChoiceSizes small_sizes{.usual = 240, .whole = 4000, .fewest = 24};
 
-// What the parts of a batch that is reduced into one C need beside the kernel that forms them.
+// The second kernel and the scratch of a batch that is reduced into one C.
 struct AddingUp {
   AddingUp(const GemmProblem& p, TuneGpu& gpu)
       : kernel(
@@ -49,12 +45,11 @@ class SmallTrial : public GpuTrial {
         one_block_(shape.interleave == 0),
         kernel_(std::move(kernel)),
         adding_up_(std::move(adding_up)) {
-    // The code knows the size of small blocks, so that a shorter batch must consist of several.
+    // The code has the size of small blocks: a shorter batch must consist of several.
     if (problem_.layout == Layout::interleaved && !one_block_) problem_.layout = Layout::block_interleaved;
   }
 
-  // A last tile that is not full where tiles hold several problems; sizes and leading dimensions of all kinds
-  // where they vary.
+  // The last tile is not full if tiles hold several problems; variable sizes and lds are mixed.
   SmallCase edges() const override {
     const GemmSmallConfig& c = kernel_->config();
     GemmProblem p = problem_;
@@ -68,8 +63,6 @@ class SmallTrial : public GpuTrial {
   void run(const Operands& o) const override { launch(o, problem_, 0); }
 
  private:
-  // The kernel knows what its operands are: addresses of strided or interleaved matrices, or arrays of
-  // addresses.
   void launch(const Operands& o, const GemmProblem& p, unsigned blocks) const {
     if (adding_up_ != nullptr)
       return gemm_small_reduce(*kernel_, adding_up_->kernel, p, o, p.batch_count,
@@ -80,14 +73,14 @@ class SmallTrial : public GpuTrial {
   GemmProblem problem_;
   bool one_block_;  // all problems are interleaved together, however many they are
   std::unique_ptr<GemmSmallKernel> kernel_;
-  std::shared_ptr<const AddingUp> adding_up_;  // null where each product has its C, or its run of them
+  std::shared_ptr<const AddingUp> adding_up_;  // null if each product, or run of them, has its own C
 };
 
 bool lies_anywhere(const GemmProblem& p) {
   return p.layout == Layout::pointer || p.layout == Layout::variable;
 }
 
-// What plans vouch for: nothing is known of where the matrices of pointer batches lie.
+// The shape that plans guarantee. Pointer batches have no alignment.
 GemmSmallShape planned_shape(const GemmProblem& p) {
   return gemm_small_shape(p, lies_anywhere(p) ? static_cast<int>(size_bytes(p.dtype)) : gpu_operand_align);
 }
@@ -101,8 +94,8 @@ class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
 
   const char* family() const override { return "gemm_small"; }
   JitBinary compile(std::size_t i) const override {
-    return compile_gemm_small(gpu_.compiler(), shape_, config(i), problem_.dtype,
-                              gpu_.gpu().limits().compute_capability);
+    return gpu_.compiler().compile(
+        gemm_small_request(shape_, config(i), problem_.dtype, gpu_.gpu().limits().compute_capability));
   }
   std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
     return std::make_unique<SmallTrial>(
@@ -117,7 +110,7 @@ class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
   std::shared_ptr<const AddingUp> adding_up_;
 };
 
-// As many matrices as the arena holds.
+// The problem with as many matrices as the arena holds.
 GemmProblem filling(const GpuArena& arena, GemmProblem p) {
   p.residency = Residency::cold;
   GemmProblem one = with_places_of_pointers(p);
@@ -134,32 +127,24 @@ GemmProblem filling(const GpuArena& arena, GemmProblem p) {
   return p;
 }
 
-class SmallFamily : public TuneFamily {
+class SmallFamily : public FamilyOf<GemmSmallConfig> {
  public:
-  const char* name() const override { return "gemm_small"; }
-  const SearchPace& pace() const override { return small_pace; }
-  std::string source_hash() const override { return current_source_hash(name()); }
-  std::string architecture(const TuneMachine&) const override { return architecture_of_all(name()); }
-  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<GemmSmallConfig>(rules); }
+  using FamilyOf::FamilyOf;
 
   std::optional<Decline> declines(const GemmProblem& p) const override {
     if (p.location != Location::device || std::max({p.m, p.n, p.k}) > gemm_small_limit)
-      return Decline{.argument = "problem",
-                     .reason = fmt::format("it is no problem on a GPU of sizes up to {}", gemm_small_limit),
-                     .elsewhere = true};
-    if (std::min({p.m, p.n, p.k}) < 1)
-      return Decline{.argument = "problem", .reason = "only sizes from 1 on have a space to search"};
-    if (p.residency == Residency::l1 || p.residency == Residency::l2)
-      return Decline{.argument = "residency",
-                     .reason = "on the GPU operands are taken from device memory (cold)"};
-    if (p.layout == Layout::single)
       return Decline{
-          .argument = "layout",
-          .reason = fmt::format("of sizes up to {} batches are tuned for on the GPU: strided, pointer, "
-                                "interleaved, block_interleaved or variable, and sums of products",
-                                gemm_small_limit)};
+          .argument = "problem",
+          .reason = fmt::format("it is not a problem on a GPU with sizes up to {}", gemm_small_limit),
+          .elsewhere = true};
+    if (auto decline = gpu_declines(p)) return decline;
+    if (p.layout == Layout::single)
+      return Decline{.argument = "layout",
+                     .reason = fmt::format("up to size {} batches are tuned on a GPU (strided, pointer, "
+                                           "interleaved, block_interleaved or variable) and sums of products",
+                                           gemm_small_limit)};
     if (p.layout == Layout::grouped)
-      return Decline{.argument = "layout", .reason = "tune the pointer batches that it consists of"};
+      return Decline{.argument = "layout", .reason = "tune its pointer batches instead"};
     return std::nullopt;
   }
 
@@ -172,7 +157,7 @@ class SmallFamily : public TuneFamily {
     const GpuLimits& limits = gpu.gpu().limits();
     const GemmSmallShape shape = planned_shape(timed);
     const DType dtype = problem.dtype;
-    // Threads yield to other axes: a block must have work and room for them.
+    // The number of threads follows the other axes: a block must have work and room for them.
     auto choice = choose_configs(
         timed, rules, gemm_small_default(shape, dtype, limits), gemm_small_space(shape, dtype, limits),
         small_sizes, [&](std::size_t most) { return gemm_small_promising(shape, dtype, limits, most); },
@@ -187,7 +172,7 @@ class SmallFamily : public TuneFamily {
 }  // namespace
 
 const TuneFamily& gemm_small_family() {
-  static const SmallFamily family;
+  static const SmallFamily family("gemm_small", small_pace);
   return family;
 }
 

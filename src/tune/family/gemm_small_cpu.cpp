@@ -1,5 +1,4 @@
-// Batched small GEMM on the CPU as a family that is tuned: kernels made on every core, run on the calling
-// thread, whose CPU time is the clock, over operands as hot or cold as the problem says.
+// Batched small GEMM on the CPU as a family: kernels made on every core, timed by one thread's CPU time.
 #include <algorithm>
 
 #include "core/build_info.hpp"
@@ -14,7 +13,7 @@ namespace {
 
 using CpuConfig = GemmSmallCpuConfig;
 
-// A whole space can hold millions: beyond this it is drawn from.
+// A larger space, of up to millions, is sampled.
 constexpr ChoiceSizes cpu_sizes{.usual = SIZE_MAX, .whole = 20000, .fewest = 0};
 
 constexpr SearchPace cpu_pace{.shortest_turn_s = 5e-5,
@@ -63,16 +62,13 @@ class CpuPool : public PoolOf<CpuConfig> {
   KernelTimer timer_;
 };
 
-class SmallCpuFamily : public TuneFamily {
+class SmallCpuFamily : public FamilyOf<CpuConfig> {
  public:
-  const char* name() const override { return "gemm_small_cpu"; }
-  const SearchPace& pace() const override { return cpu_pace; }
-  std::string source_hash() const override { return gemm_small_cpu_source_hash; }
+  using FamilyOf::FamilyOf;
   std::string architecture(const TuneMachine& machine) const override { return to_string(machine.isa()); }
   bool runs(const nlohmann::json& config, const TuneMachine& machine) const override {
     return from_json<CpuConfig>(config).isa <= machine.isa();
   }
-  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<CpuConfig>(rules); }
 
   std::optional<Decline> declines(const GemmProblem& p) const override {
     if (p.location != Location::host)
@@ -85,10 +81,9 @@ class SmallCpuFamily : public TuneFamily {
     const std::int64_t largest = std::max({p.m, p.n, p.k});
     if (largest > gemm_small_cpu_limit || std::min({p.m, p.n, p.k}) < 1)
       return Decline{.argument = "problem",
-                     .reason = fmt::format("only sizes from 1 to {} have a space to search on the host",
-                                           gemm_small_cpu_limit)};
+                     .reason = fmt::format("on the host sizes from 1 to {} are tuned", gemm_small_cpu_limit)};
     if (p.layout == Layout::grouped || p.layout == Layout::variable)
-      return Decline{.argument = "layout", .reason = "tune the pointer batches that it consists of"};
+      return Decline{.argument = "layout", .reason = "tune its pointer batches instead"};
     return std::nullopt;
   }
 
@@ -103,7 +98,7 @@ class SmallCpuFamily : public TuneFamily {
                    double ring_bytes) const override {
     const GemmProblem timed = timed_problem(problem);
     OpenProblem open{.subject = to_string(timed)};
-    // A stored config is compared with the default of its own instruction set.
+    // A stored config competes with the default of its own instruction set.
     const Isa isa = rules.incumbent_only ? from_json<CpuConfig>(rules.incumbent.value()).isa : machine.isa();
     const CpuConfig standard = gemm_small_cpu_default(timed, isa);
     auto choice = choose_configs(
@@ -112,7 +107,7 @@ class SmallCpuFamily : public TuneFamily {
           std::vector<CpuConfig> usual, some;
           gemm_small_cpu_search(timed, isa)
               .visit([&](const CpuConfig& config) { usual.push_back(config); }, standard, &open.removed);
-          std::mt19937_64 random(1);  // none of them is known to be better than the others
+          std::mt19937_64 random(1);  // nothing ranks them
           std::sample(usual.begin(), usual.end(), std::back_inserter(some), std::min(most, usual.size()),
                       random);
           return some;
@@ -127,7 +122,7 @@ class SmallCpuFamily : public TuneFamily {
 }  // namespace
 
 const TuneFamily& gemm_small_cpu_family() {
-  static const SmallCpuFamily family;
+  static const SmallCpuFamily family("gemm_small_cpu", cpu_pace);
   return family;
 }
 

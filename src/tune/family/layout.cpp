@@ -1,7 +1,6 @@
-// The conversion rule as a family that is tuned: which block a strided or pointer batch is best interleaved
-// to. A turn of one converts in, multiplies and converts out, each over batches of its own turn, so that no
-// part finds what another has just brought into the caches. What the winner's parts and multiplying in place
-// cost is found out besides, for `explain`.
+// The conversion rule as a family: the best block to interleave a strided or pointer batch to. A turn
+// converts in, multiplies and converts out, each over other batches, so that no part finds its operands in
+// caches. The times of the winner's parts and of multiplying in place are measured as well, for `explain`.
 #include "kernel/layout/layout.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@
 namespace tilewright {
 namespace {
 
-// All blocks meet in the contest; what is left measures the winner beside multiplying in place.
+// All blocks meet in the contest; the rest of the budget measures the winner and multiplying in place.
 constexpr SearchPace layout_pace{.shortest_turn_s = 2e-4,
                                  .longest_screening_s = 2e-4,
                                  .longest_halving_s = 2e-4,
@@ -33,15 +32,15 @@ constexpr SearchPace layout_pace{.shortest_turn_s = 2e-4,
                                  .search_share = 0.6};
 constexpr int wanted_samples = 11;
 
-// The blocks of the space that a batch of so many problems can be cut into.
+// The blocks of the space that fit into the batch.
 Space<LayoutConfig> blocks_of(DType dtype, std::int64_t batch_count) {
   auto space = layout_space(dtype);
-  space.require("the batch that is timed holds a whole block",
+  space.require("the timed batch contains a whole block",
                 [batch_count](const LayoutConfig& c) { return c.block <= batch_count; });
   return space;
 }
 
-// Batches of whole blocks of every candidate, so that none is measured with padding; at least one block.
+// The batch in whole blocks of every candidate, at least one, so that none is measured with padding.
 GemmProblem convertible_problem(const GemmProblem& problem) {
   GemmProblem timed = timed_problem(problem);
   std::int64_t largest = layout_default(problem.dtype).block;
@@ -60,7 +59,7 @@ std::vector<Operands> batches_of(const OperandSet& set) {
   return batches;
 }
 
-// The config that a call on this problem would be given.
+// The config that a call on this problem would use.
 using ConfigOf = std::function<GemmSmallCpuConfig(const GemmProblem&)>;
 
 // A batch in place and in blocks of one size, with the kernels of both.
@@ -91,7 +90,7 @@ class Block {
     return timers_[part].time([&](std::int64_t batch) { run(part, batch); }, turn_s);
   }
 
-  // Without a fault where a converted multiplication gives what the reference gives.
+  // Compares a converted multiplication with the reference.
   CheckResult check() const {
     const SampledCheck check(from_, from_batches_.front(), representative(from_.alpha),
                              representative(from_.beta));
@@ -131,7 +130,7 @@ class LayoutPool : public PoolOf<LayoutConfig> {
     return {"layout", cpu_info().device, "", "", gemm_small_cpu_source_hash, build_compiler};
   }
 
-  // The parts of the winner and multiplying in place, in turn.
+  // Times the parts of the winner and multiplying in place alternately.
   nlohmann::json findings(std::size_t winner, double budget_s) override {
     std::array<std::vector<double>, 4> samples;
     const double end_s = wall_seconds() + budget_s;
@@ -179,29 +178,25 @@ class LayoutPool : public PoolOf<LayoutConfig> {
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-class LayoutFamily : public TuneFamily {
+class LayoutFamily : public FamilyOf<LayoutConfig> {
  public:
-  const char* name() const override { return "layout"; }
-  const SearchPace& pace() const override { return layout_pace; }
+  using FamilyOf::FamilyOf;
   std::string source_hash() const override { return gemm_small_cpu_source_hash; }
-  std::string architecture(const TuneMachine&) const override { return ""; }
-  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<LayoutConfig>(rules); }
 
-  // All but strided and pointer batches on the host of sizes that the small kernels serve leave nothing to
-  // decide.
+  // Serves strided and pointer batches on the host, of the sizes of the small kernels.
   std::optional<Decline> declines(const GemmProblem& p) const override {
     if (p.location == Location::device)
-      return Decline{.argument = "location",
-                     .reason =
-                         "location = device: 'tilewright bench layout --location device' measures what "
-                         "converting there costs"};
+      return Decline{
+          .argument = "location",
+          .reason =
+              "location = device: 'tilewright bench layout --location device' measures conversions on a GPU"};
     if (auto decline = gemm_small_cpu_family().declines(p)) return decline;
     if (p.layout != Layout::strided && p.layout != Layout::pointer)
       return Decline{.argument = "layout", .reason = "only strided and pointer batches can be interleaved"};
     return std::nullopt;
   }
 
-  // Conversions need the operands twice, and all of them.
+  // Conversions need the whole ring, twice.
   OperandRing operands(const GemmProblem& p, TuneMachine& machine, double most_s) const override {
     OperandRing ring = gemm_small_cpu_family().operands(p, machine, most_s);
     if (ring.bytes < cold_bytes || 2 * ring.fill_s > most_s) ring.bytes = 0;
@@ -247,7 +242,7 @@ class LayoutFamily : public TuneFamily {
 }  // namespace
 
 const TuneFamily& layout_family() {
-  static const LayoutFamily family;
+  static const LayoutFamily family("layout", layout_pace);
   return family;
 }
 

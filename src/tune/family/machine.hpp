@@ -1,11 +1,9 @@
-// What problems are tuned on: the host's kernels and memory and, once a problem lies on it, a GPU with its
-// compiler and memory, each with its energy meter. Families take from here what they need; nothing is chosen
-// or measured here.
+// The machine that problems are tuned on: instruction set and memory of the host and, once a problem needs
+// it, a GPU with its compiler and memory, each with its energy meter.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/objective.hpp"
 #include "core/problem.hpp"
@@ -15,29 +13,28 @@
 
 namespace tilewright {
 
-class TuneGpu;  // gpu/machine.hpp
+class TuneGpu;  // gpu/pool.hpp
 class Wisdom;
 
 class TuneMachine {
  public:
-  // `device` is the GPU that device problems lie on, `operand_bytes` what is set aside there for each
-  // operand.
+  // `device`: the GPU of device problems; `operand_bytes`: reserved there for each operand.
   explicit TuneMachine(Isa isa, int device = 0, std::size_t operand_bytes = std::size_t(1) << 30);
   ~TuneMachine();
 
   Isa isa() const { return isa_; }
   int device() const { return device_; }
   Arena& arena() { return arena_; }
-  Arena& second_arena() { return second_arena_; }  // of what is converted to another layout
-  // What calls on this machine would be served by; null: the rule-of-thumb configs.
+  Arena& second_arena() { return second_arena_; }  // of converted operands
+  // The wisdom of calls on this machine; null: the default configs.
   const Wisdom* wisdom() const { return wisdom_; }
   void use_wisdom(const Wisdom* wisdom) { wisdom_ = wisdom; }
-  // Opened by the first who asks. Throws Error(unsupported) where there is none or this build knows none.
+  // Opened on first use. Throws Error(unsupported) without a GPU or a GPU runtime.
   TuneGpu& gpu();
 
-  // The name of what problems there run on, as records have it.
+  // The name of the CPU or GPU, as records have it.
   std::string device_name(Location location);
-  // The meter of where a problem runs. Throws Error(unsupported) naming the objective where there is none.
+  // Throws Error(unsupported) naming the objective if there is no meter.
   EnergyMeter& meter(const TuneObjective& objective, Location location);
 
  private:

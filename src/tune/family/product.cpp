@@ -1,6 +1,7 @@
-// Binds a problem to its family and the machine.
-#include "tune/family/product.hpp"
+// The families of this build, and operations that bind a problem to its family and the machine.
+#include <algorithm>
 
+#include "tune/family/family.hpp"
 #include "wisdom/wisdom.hpp"
 
 #if TILEWRIGHT_HAS_GPU
@@ -29,7 +30,7 @@ class ProductOperation : public Operation {
     return machine_.meter(objective, problem_.location);
   }
 
-  // No GPU is opened.
+  // Opens no GPU.
   void describe_run(nlohmann::json& run) const override {
     run["rules"] = rules_.as_json();
     run["isa"] = to_string(machine_.isa());
@@ -79,6 +80,41 @@ class ProductOperation : public Operation {
 };
 
 }  // namespace
+
+std::optional<Decline> gpu_declines(const GemmProblem& p) {
+  if (std::min({p.m, p.n, p.k}) < 1)
+    return Decline{.argument = "problem", .reason = "tuning needs sizes of at least 1"};
+  if (p.residency == Residency::l1 || p.residency == Residency::l2)
+    return Decline{.argument = "residency", .reason = "tuning on a GPU needs residency = cold"};
+  return std::nullopt;
+}
+
+const FamilyList& tune_families() {
+  static const FamilyList families = {
+    &gemm_small_cpu_family(),
+#if TILEWRIGHT_HAS_GPU
+    &gemm_small_family(),
+    &gemm_large_family(),
+#endif
+  };
+  return families;
+}
+
+GemmProblem searched_problem(GemmProblem problem) {
+  if (problem.layout != Layout::grouped) return problem;
+  problem.layout = Layout::pointer;
+  return packed(problem);
+}
+
+const TuneFamily& family_for(const FamilyList& families, const GemmProblem& problem) {
+  std::optional<Decline> refusal;
+  for (const TuneFamily* family : families) {
+    auto decline = family->declines(problem);
+    if (!decline) return *family;
+    if (!refusal || refusal->elsewhere) refusal = std::move(decline);
+  }
+  throw Error(refusal->code, refusal->argument, fmt::format("{}: {}", to_string(problem), refusal->reason));
+}
 
 std::unique_ptr<Operation> product_operation(const GemmProblem& problem, TuneMachine& machine,
                                              const ProductTuning& how) {

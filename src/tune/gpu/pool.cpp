@@ -1,16 +1,12 @@
-// Compiling on every core, checking and timing on the device.
+// Compiles on every core, checks and times on the device.
 #include "tune/gpu/pool.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <random>
 
-#include "core/dispatch.hpp"
-#include "measure/gpu/energy.hpp"
-#include "measure/gpu/observer.hpp"
-#include "measure/typed_values.hpp"
-#include "tune/prepared_call.hpp"
+#include "core/env.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -19,19 +15,55 @@ namespace {
 constexpr std::size_t most_checked_bytes = std::size_t(512) << 20;
 constexpr std::size_t most_edges_kept = 4;
 
+StencilCompiler default_compiler() {
+  const Environment environment = Environment::read();
+  const std::string cache = cache_folder(environment);
+  return StencilCompiler(share_folder(environment, "kernel"),
+                         cache.empty() ? std::filesystem::path() : std::filesystem::path(cache) / "kernels",
+                         environment.nvrtc);
+}
+
+int new_enough(int device) {
+  if (const std::string reason = why_too_old(Gpu::limits_of(device)); !reason.empty())
+    throw Error(ErrorCode::unsupported, "device", reason);
+  return device;
+}
+
 }  // namespace
 
-// alpha and beta as values of the problem's type.
-struct GpuPool::Scalars {
-  explicit Scalars(const GemmProblem& p) {
-    dispatch(p.dtype, [&]<class T>() {
-      const T a = value_from<T>(representative(p.alpha)), b = value_from<T>(representative(p.beta));
-      std::memcpy(alpha.data(), &a, sizeof a);
-      std::memcpy(beta.data(), &b, sizeof b);
-    });
+TuneGpu::TuneGpu(int device, std::size_t operand_bytes)
+    : gpu_(new_enough(device)),
+      compiler_(default_compiler()),
+      other_users_(gpu_.limits().uuid),
+      arena_(gpu_, operand_bytes) {}
+
+GemmProblem with_places_of_pointers(GemmProblem p) {
+  if (p.layout != Layout::variable) return p;
+  p.layout = Layout::pointer;
+  p.lda = p.ldb = p.ldc = 0;
+  return packed(p);
+}
+
+GpuSizes::GpuSizes(const Gpu& gpu, const GemmProblem& largest) {
+  std::array<std::vector<std::int64_t>, 6> values;
+  std::mt19937_64 random(5);
+  const auto draw = [&](std::int64_t most) { return 1 + std::int64_t(random() % std::uint64_t(most)); };
+  for (std::int64_t q = 0; q < largest.batch_count; ++q) {
+    GemmProblem own = largest;
+    own.m = draw(largest.m), own.n = draw(largest.n), own.k = draw(largest.k);
+    const std::int64_t sizes[] = {own.m, own.n, own.k, own.a_rows(), own.b_rows(), own.m};
+    for (std::size_t i = 0; i < values.size(); ++i) values[i].push_back(sizes[i]);
   }
-  alignas(16) std::array<std::byte, 16> alpha, beta;
-};
+  for (const auto& one : values) {
+    buffers_.emplace_back(gpu, one.size() * sizeof one[0]);
+    buffers_.back().write(one.data(), buffers_.back().bytes());
+  }
+}
+
+VariableSizes GpuSizes::arrays() const {
+  const auto at = [&](int i) { return buffers_[std::size_t(i)].as<const std::int64_t>(); };
+  return {at(0), at(1), at(2), at(3), at(4), at(5)};
+}
 
 void reserve_operands(const GemmProblem& timed, TuneGpu& gpu) {
   const GpuOperandBytes needed = gpu_operand_bytes(with_places_of_pointers(timed));
@@ -50,17 +82,16 @@ GpuPool::GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels
       stream_(gpu.gpu()),
       timer_(gpu.gpu(), stream_.get()),
       ring_(gpu.arena(), gpu_operand_bytes(with_places_of_pointers(problem))),
-      scalars_(std::make_unique<const Scalars>(problem)),
+      scalars_(problem),
       slots_(size() + peer_count()) {
   arena_.fill(problem.dtype);
   if (problem.layout == Layout::pointer || problem.layout == Layout::variable)
     pointers_.emplace(
         gpu.gpu(), with_places_of_pointers(problem), ring_.batches(),
         [&](std::int64_t i) { return ring_.at(i); }, pointer_order(problem.batch_count, true));
-  if (problem.layout == Layout::variable) sizes_.emplace(gpu.gpu(), DrawnSizes(problem, problem.batch_count));
+  if (problem.layout == Layout::variable) sizes_.emplace(gpu.gpu(), problem);
   if (vendor_.trial != nullptr) slots_.back().trial = std::move(vendor_.trial);
 }
-GpuPool::~GpuPool() = default;
 
 Origin GpuPool::origin() const {
   const GpuLimits& limits = arena_.gpu().limits();
@@ -82,7 +113,7 @@ CheckResult GpuPool::check(const GpuTrial& trial, const SmallCase& edges) {
   const GemmProblem& p = edges.problem;
   if (const GpuOperandBytes bytes = gpu_operand_bytes(p);
       std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes)
-    return {fmt::format("{} has operands of more than {} bytes, which would have to be checked", to_string(p),
+    return {fmt::format("{} has operands of more than {} bytes, too many to check", to_string(p),
                         most_checked_bytes),
             {}};
   auto known = std::find_if(edges_.begin(), edges_.end(),
@@ -95,8 +126,7 @@ CheckResult GpuPool::check(const GpuTrial& trial, const SmallCase& edges) {
   return known->run(GpuMemory(arena_.gpu()), [&](const Operands& o) { trial.run_edges(o); });
 }
 
-// The sampled elements of the problem itself come second: a reference of all of them would take hours for
-// what the device does in milliseconds.
+// Checks the small batches whole and the problem itself by samples: its whole reference would take hours.
 CheckResult GpuPool::check(std::size_t i) {
   const GpuTrial& one = trial(i);
   SmallCase edges = one.edges();
@@ -108,7 +138,7 @@ CheckResult GpuPool::check(std::size_t i) {
     result = check(one, edges);
     result.accuracy = worse_of(result.accuracy, seen);
   }
-  // Batches of many sizes, and of sums, have been looked at.
+  // The small batches covered variable sizes and sums.
   if (!result.fault.empty() || layout == Layout::variable || problem_.sums != Sums::none) return result;
   if (!sample_)
     sample_.emplace(
@@ -128,7 +158,7 @@ std::vector<std::unique_ptr<Observer>> GpuPool::observers() const {
 Operands GpuPool::operands(std::int64_t index) const {
   Operands o = pointers_ ? pointers_->at(index) : ring_.at(index);
   if (sizes_) o.sizes = sizes_->arrays();
-  o.alpha = scalars_->alpha.data(), o.beta = scalars_->beta.data();
+  o.alpha = scalars_.alpha.data(), o.beta = scalars_.beta.data();
   o.stream = stream_.get();
   return o;
 }
@@ -143,7 +173,7 @@ TurnTimer::Turn GpuPool::time_made(std::size_t i, double turn_s) {
   const GpuTrial& trial = warm(i);
   Slot& slot = slots_[i];
   const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
-  // While one launch runs the host queues the next, so that its own time is not taken for the device's.
+  // The launch beforehand hides the time that the host takes to queue the timed ones.
   if (launches > 1) launch(trial);
   const double seconds = timer_.seconds([&] {
     for (std::int64_t l = 0; l < launches; ++l) launch(trial);

@@ -1,9 +1,8 @@
-// Opens cuBLAS and passes problems on.
-#include "tune/gpu/vendor.hpp"
-
+// The vendor's library (cuBLAS) as a peer of the pool.
 #include <algorithm>
 
 #include "device/gpu/blas.hpp"
+#include "tune/gpu/pool.hpp"
 
 namespace tilewright {
 namespace {

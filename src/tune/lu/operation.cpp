@@ -1,23 +1,33 @@
-// Candidates and panels, their gate, and their turns.
+// Candidates and panels, the matrix that they factor, their gate and their turns.
 #include "tune/lu/operation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/build_info.hpp"
+#include "core/dispatch.hpp"
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "lu/device/plan.hpp"
-#include "lu/tuned.hpp"
+#include "measure/buffers.hpp"
+#include "measure/clock.hpp"
 #include "measure/lu_residual.hpp"
-#include "tune/lu/matrix.hpp"
+#include "tilewright/lu.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "device/gpu/gpu.hpp"
+#endif
 
 namespace tilewright {
 namespace {
 
-// A turn is one factorization or as many as fill it; most take longer than any of these.
+// A turn is one factorization, or as many as fill it. Most take longer than any of these.
 constexpr SearchPace lu_pace{.shortest_turn_s = 2e-3,
                              .longest_screening_s = 0.02,
                              .longest_halving_s = 0.05,
@@ -27,9 +37,9 @@ constexpr SearchPace lu_pace{.shortest_turn_s = 2e-3,
                              .incumbent_tie = 0.02,
                              .usual_budget_s = 20};
 
-constexpr double check_flops = 2e8;  // of the residual of each
+constexpr double check_flops = 2e8;  // of the residual of each config
 
-// Panels of these widths are worth a try where the candidate takes any.
+// Panel widths worth trying, for candidates with panels.
 constexpr std::int64_t widths[] = {48, 64, 96, 128, 192, 256, 320, 384, 512, 768};
 
 struct LuSearch {
@@ -38,7 +48,7 @@ struct LuSearch {
   LuTuning how;
 };
 
-// True if the candidate takes the problem at all, by panels of nb columns or (0) by its own.
+// True if the candidate serves the problem, with panels of nb columns (0: of its own choice).
 bool takes(const LuSearch& r, const LuConfig& config) {
   if (r.problem.location == Location::device) {
     for (const auto& one : device_lu_candidates())
@@ -56,11 +66,11 @@ std::vector<std::string> candidate_names(const LuProblem& p) {
     for (const auto& one : device_lu_candidates()) names.emplace_back(one.name);
   else
     for (const LuCandidate& candidate : lu_candidates()) names.emplace_back(candidate.name);
-  std::erase(names, "reference");  // which nobody wants for its speed
+  std::erase(names, "reference");  // slow by design
   return names;
 }
 
-// What runs where wisdom knows nothing. Throws Error(unsupported) with the reasons where nothing does.
+// The config that runs without wisdom. Throws Error(unsupported) with the reasons if there is none.
 LuConfig default_config(const LuSearch& r) {
   if (r.problem.location == Location::device) return {device_lu_candidates().front().name, 0};
   LuOptions options;
@@ -73,9 +83,8 @@ bool fits(const LuConfig& config, const LuProblem& p) { return 2 * config.nb <= 
 bool admits(const AxisRules& rules, const LuConfig& config) {
   const auto fields = to_json(config);
   return rules.admit(fields) &&
-         std::all_of(fields.items().begin(), fields.items().end(), [&](const auto& one) {
-           return !rules.speak_of(one.key()) || rules.allow(one.key(), one.value());
-         });
+         std::all_of(fields.items().begin(), fields.items().end(),
+                     [&](const auto& one) { return rules.allow(one.key(), one.value()); });
 }
 
 std::vector<LuConfig> configs_of(const LuSearch& r) {
@@ -99,9 +108,129 @@ std::vector<LuConfig> configs_of(const LuSearch& r) {
   const bool restricted = !r.how.rules.choices.empty() || !r.how.rules.conditions.empty();
   if (restricted && configs.size() == 1 && !admits(r.how.rules, configs.front()))
     throw Error(ErrorCode::invalid_argument, "--set",
-                fmt::format("--set and --where leave nothing to try for {}: candidates are {}",
+                fmt::format("--set and --where leave nothing to try for {} (candidates: {})",
                             to_string(r.problem), fmt::join(candidate_names(r.problem), ", ")));
   return configs;
+}
+
+// The matrix that candidates factor: restored before each run, and read afterwards.
+class TrialMatrix {
+ public:
+  TrialMatrix(Context& context, const LuProblem& p, std::uint64_t seed)
+      : context_(context), problem_(p), first_(p.lda * p.n * size_bytes(p.dtype)) {
+    fill(first_.data(), p.lda * p.n, p.dtype, Data::uniform, seed);
+  }
+  virtual ~TrialMatrix() = default;
+  // Seconds of factoring alone. Throws Error as factoring does.
+  virtual double factor(const LuConfig& config) = 0;
+  // The latest factors, columns without gaps, and pivots.
+  virtual void read(std::vector<std::byte>& lu, std::vector<std::int64_t>& pivots) const = 0;
+  std::vector<std::byte> original() const { return without_gaps(first_.data()); }
+
+ protected:
+  std::vector<std::byte> without_gaps(const std::byte* from) const {
+    const auto element = std::size_t(size_bytes(problem_.dtype)), rows = std::size_t(problem_.m) * element;
+    std::vector<std::byte> to(rows * std::size_t(problem_.n));
+    for (std::size_t j = 0; j < std::size_t(problem_.n); ++j)
+      std::memcpy(to.data() + j * rows, from + j * std::size_t(problem_.lda) * element, rows);
+    return to;
+  }
+  std::size_t pivot_count() const { return std::size_t(std::min(problem_.m, problem_.n)); }
+
+  Context& context_;
+  LuProblem problem_;
+  AlignedBuffer first_;
+};
+
+LuOptions options_of(const LuConfig& config, int gpu, int threads) {
+  LuOptions options;
+  options.candidate = config.candidate, options.nb = config.nb;
+  options.device = gpu, options.threads = threads;
+  return options;
+}
+
+class HostMatrix : public TrialMatrix {
+ public:
+  HostMatrix(Context& context, const LuProblem& p, int threads, std::uint64_t seed)
+      : TrialMatrix(context, p, seed), threads_(threads), a_(first_.bytes()), pivots_(pivot_count()) {}
+  double factor(const LuConfig& config) override {
+    std::memcpy(a_.data(), first_.data(), std::size_t(first_.bytes()));
+    const LuOptions options = options_of(config, 0, threads_);
+    const double begin = wall_seconds();
+    dispatch(problem_.dtype, [&]<class T>() {
+      lu_factor(context_, problem_.m, problem_.n, reinterpret_cast<T*>(a_.data()), problem_.lda,
+                pivots_.data(), options);
+    });
+    return wall_seconds() - begin;
+  }
+  void read(std::vector<std::byte>& lu, std::vector<std::int64_t>& pivots) const override {
+    lu = without_gaps(a_.data()), pivots = pivots_;
+  }
+
+ private:
+  int threads_;
+  AlignedBuffer a_;
+  std::vector<std::int64_t> pivots_;
+};
+
+#if TILEWRIGHT_HAS_GPU
+class DeviceMatrix : public TrialMatrix {
+ public:
+  DeviceMatrix(Context& context, const LuProblem& p, int gpu, std::uint64_t seed)
+      : TrialMatrix(context, p, seed),
+        gpu_(gpu),
+        a_(gpu_, std::size_t(first_.bytes())),
+        pivots_(gpu_, pivot_count() * sizeof(std::int64_t)),
+        info_(gpu_, sizeof(std::int64_t)) {}
+  double factor(const LuConfig& config) override {
+    const Planned& planned = plan_of(config);
+    a_.write(first_.data(), a_.bytes());
+    gpu_.synchronize();
+    const double begin = wall_seconds();
+    dispatch(problem_.dtype, [&]<class T>() {
+      planned.plan.factor(a_.as<T>(), pivots_.as<std::int64_t>(), info_.as<std::int64_t>(),
+                          {planned.workspace.as<std::byte>(), planned.workspace.bytes()});
+    });
+    gpu_.synchronize();
+    return wall_seconds() - begin;
+  }
+  void read(std::vector<std::byte>& lu, std::vector<std::int64_t>& pivots) const override {
+    std::vector<std::byte> whole(a_.bytes());
+    a_.read(whole.data(), whole.size());
+    lu = without_gaps(whole.data());
+    pivots.resize(pivot_count());
+    pivots_.read(pivots.data(), pivots.size() * sizeof(std::int64_t));
+  }
+
+ private:
+  struct Planned {
+    LuPlan plan;
+    GpuBuffer workspace;
+  };
+  const Planned& plan_of(const LuConfig& config) {
+    const std::pair key(config.candidate, config.nb);
+    const auto known = plans_.find(key);
+    if (known != plans_.end()) return known->second;
+    LuPlan plan = plan_lu(context_, problem_, options_of(config, gpu_.device(), 0));
+    GpuBuffer workspace(gpu_, std::size_t(std::max<std::int64_t>(256, plan.workspace_bytes())));
+    return plans_.emplace(key, Planned{std::move(plan), std::move(workspace)}).first->second;
+  }
+
+  Gpu gpu_;
+  GpuBuffer a_, pivots_, info_;
+  std::map<std::pair<std::string, std::int64_t>, Planned> plans_;
+};
+#endif
+
+// Throws Error(unsupported) if there is no such GPU, Error(out_of_memory) if the matrix does not fit.
+std::unique_ptr<TrialMatrix> trial_matrix(const LuSearch& r) {
+  if (r.problem.location == Location::host)
+    return std::make_unique<HostMatrix>(r.context, r.problem, r.how.threads, r.how.seed);
+#if TILEWRIGHT_HAS_GPU
+  return std::make_unique<DeviceMatrix>(r.context, r.problem, r.how.gpu, r.how.seed);
+#else
+  throw Error(ErrorCode::unsupported, "location", "location = device: this build has no GPU runtime");
+#endif
 }
 
 class LuPool : public PoolOf<LuConfig> {
@@ -112,7 +241,7 @@ class LuPool : public PoolOf<LuConfig> {
         threads_(r.how.threads),
         device_(lu_device_name(r.context, r.problem, r.how.gpu)),
         warm_(size(), false),
-        matrix_(lu_trial_matrix(r.context, r.problem, r.how.gpu, r.how.threads, r.how.seed)) {}
+        matrix_(trial_matrix(r)) {}
 
   Origin origin() const override { return {"lu", device_, "", "", lu_source_hash, build_compiler}; }
 
@@ -126,6 +255,7 @@ class LuPool : public PoolOf<LuConfig> {
       return {error.what(), {}};
     }
     warm_[i] = true;
+    const std::vector<std::byte> original = matrix_->original();
     std::vector<std::byte> lu;
     std::vector<std::int64_t> pivots;
     matrix_->read(lu, pivots);
@@ -134,7 +264,7 @@ class LuPool : public PoolOf<LuConfig> {
         return {fmt::format("pivot {} is {}", row + 1, pivots[row]), {}};
     LuVerifyInput in;
     in.dtype = problem_.dtype, in.m = problem_.m, in.n = problem_.n;
-    in.a = matrix_->original().data(), in.lu = lu.data(), in.pivots = pivots.data();
+    in.a = original.data(), in.lu = lu.data(), in.pivots = pivots.data();
     in.threads = std::max(1, threads_), in.flop_limit = check_flops;
     const LuVerifyResult verified = verify_lu(in);
     result.accuracy.error = verified.ratio, result.accuracy.bound = LuVerifyResult::bound;
@@ -145,7 +275,7 @@ class LuPool : public PoolOf<LuConfig> {
   }
 
   TurnTimer::Turn time_made(std::size_t i, double turn_s) override {
-    if (!warm_[i]) matrix_->factor(configs_[i]);  // a resumed run has not checked it
+    if (!warm_[i]) matrix_->factor(configs_[i]);  // unchecked in a resumed run
     warm_[i] = true;
     double elapsed = 0;
     int runs = 0;
@@ -160,7 +290,7 @@ class LuPool : public PoolOf<LuConfig> {
   int threads_;
   std::string device_;
   std::vector<bool> warm_;
-  std::unique_ptr<LuTrialMatrix> matrix_;
+  std::unique_ptr<TrialMatrix> matrix_;
 };
 
 class LuTuneOperation : public Operation {
@@ -169,10 +299,10 @@ class LuTuneOperation : public Operation {
     const LuProblem& p = search_.problem;
     check_axes<LuConfig>(search_.how.rules);
     if (p.location == Location::host && flops(p) < least_tuned_flops)
-      throw Error(
-          ErrorCode::unsupported, "PROBLEM",
-          fmt::format("PROBLEM = {} has fewer than {:g} operations, and calls that small look for no record",
-                      to_string(p), least_tuned_flops));
+      throw Error(ErrorCode::unsupported, "PROBLEM",
+                  fmt::format("PROBLEM = {} has fewer than {:g} million operations; such small calls use no "
+                              "records",
+                              to_string(p), least_tuned_flops / 1e6));
   }
 
   std::string text() const override { return to_string(search_.problem); }
@@ -181,7 +311,7 @@ class LuTuneOperation : public Operation {
 
   void describe_run(nlohmann::json& run) const override {
     const LuTuning& how = search_.how;
-    run.erase("objective");  // which is time, and logs of factorizations do not say it
+    run.erase("objective");  // always time
     run["operation"] = "lu";
     run["source_hash"] = lu_source_hash;
     run["threads"] = how.threads;

@@ -1,19 +1,50 @@
-// Strategies: in which order the points of a space are tried. A strategy sees abstract points and an
-// evaluator that tells what each costs, so it works alike on a machine and on a recorded sweep; it neither
-// measures nor decides about the winner.
+// Strategies: the order in which the points of a search are tried. A point is a config as numbers: the
+// position of its value on every axis that varies. A strategy sees points and costs only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "tune/points.hpp"
+#include "core/json.hpp"
 
 namespace tilewright {
 
-// Tells what a point costs. Each point is measured at most once; asking again costs nothing.
+class PointSet {
+ public:
+  struct Axis {
+    std::string name;
+    std::vector<nlohmann::json> values;  // numbers ascending, names in order of appearance
+    bool ordered = false;                // true for numbers
+  };
+
+  PointSet() = default;
+  // One point per config, in this order; all have the same keys. Keys with a single value are not an axis.
+  explicit PointSet(const std::vector<nlohmann::json>& configs);
+
+  std::size_t size() const noexcept { return count_; }
+  const std::vector<Axis>& axes() const noexcept { return axes_; }
+  std::span<const int> at(std::size_t point) const {
+    return {indices_.data() + point * axes_.size(), axes_.size()};
+  }
+
+  // The points that differ from `point` on one axis, nearest values first.
+  std::vector<std::size_t> neighbours(std::size_t point) const;
+
+ private:
+  std::string key_without(std::size_t point, std::size_t axis) const;
+
+  std::size_t count_ = 0;
+  std::vector<Axis> axes_;
+  std::vector<int> indices_;  // points x axes
+  // Points that agree on all axes but one.
+  std::unordered_map<std::string, std::vector<std::size_t>> lines_;
+};
+
+// Measures the cost of each point at most once.
 class Evaluator {
  public:
   explicit Evaluator(std::size_t points);
@@ -23,9 +54,9 @@ class Evaluator {
   double cost(std::size_t point);
   bool known(std::size_t point) const { return known_[point]; }
 
-  // False when budget or patience is spent: the strategy then returns.
+  // False when the budget is spent: the strategy then returns.
   virtual bool more() const = 0;
-  // Points that will be asked for soon, so that they can be prepared side by side.
+  // Points to be measured soon: they can be prepared side by side.
   virtual void announce(std::span<const std::size_t> points) { (void)points; }
 
  protected:
@@ -53,7 +84,7 @@ void search_random(const Search& search, Evaluator& evaluator);
 void search_local(const Search& search, Evaluator& evaluator);
 void search_model(const Search& search, Evaluator& evaluator);
 
-// All of them, and the one of this name; throws Error(invalid_argument) naming those there are.
+// All strategies, and the one of this name: throws Error(invalid_argument) with the known names.
 std::span<const Strategy> strategies();
 const Strategy& strategy_named(const std::string& name);
 

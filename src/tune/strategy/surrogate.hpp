@@ -1,12 +1,11 @@
-// A Gaussian process over the points of a search: from the costs measured so far it predicts mean and
-// deviation of every other point. Costs enter as logarithms, since what tuning changes multiplies time. It
-// proposes nothing; that is the model strategy's part.
+// A Gaussian process over the points of a search: predicts the mean and deviation of every point from the
+// costs measured so far. Costs are logarithms, because configs multiply time.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "tune/points.hpp"
+#include "tune/strategy/strategy.hpp"
 
 namespace tilewright {
 
@@ -16,14 +15,14 @@ class Surrogate {
 
   // A new observation; work proportional to observations x points.
   void add(std::size_t point, double log_cost);
-  // Chooses how far each axis reaches by the likelihood of the observations, and starts over with that.
+  // Refits the reach of each axis by the likelihood of the observations.
   void refit();
 
   double mean(std::size_t point) const { return centre_ + scale_ * mean_[point]; }
-  double deviation(std::size_t point) const;  // of the value itself, noise left out
+  double deviation(std::size_t point) const;  // of the value, without noise
 
  private:
-  using Reach = std::vector<double>;  // per axis: how fast likeness is lost with distance; 0 = no matter
+  using Reach = std::vector<double>;  // per axis: decay of likeness with distance; 0: none
 
   double likeness(std::size_t x, std::size_t y, const Reach& reach) const;
   // Minus the logarithm of the marginal likelihood of the observations.

@@ -14,7 +14,7 @@ int main(int, char** arguments) {
   if (tw::tune(context, problem, {.budget_s = 0.1}).wisdom != arguments[1]) return 1;
   if (tw::explain(context, problem).find("exact") == std::string::npos) return 2;
   auto other = tw::parse_problem("gemm_batched:f32:nn:m=3,n=3,k=3:strided:batch=9:residency=l1");
-  const tw::GemmOptions on_miss{.tune_on_miss = {.budget_s = 0.1}};
+  const tw::GemmOptions on_miss{.tune_on_miss_s = 0.1};
   try {
     (void)tw::plan(context, other, on_miss);
     return 3;

@@ -13,7 +13,7 @@ namespace tw = tilewright;
 
 namespace {
 
-// What std::mdspan shows of itself.
+// The members of std::mdspan that the library uses.
 template <class T, std::size_t Rank>
 struct Span {
   using element_type = T;

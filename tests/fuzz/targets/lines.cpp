@@ -1,7 +1,5 @@
 // Files of JSON lines, each read by the reader that the first byte selects: wisdom that others hand out, and
 // recorded sweeps.
-#include "wisdom/lines.hpp"
-
 #include <filesystem>
 
 #include "analyze/replay.hpp"
@@ -9,6 +7,7 @@
 #include "core/problem.hpp"
 #include "target.hpp"
 #include "wisdom/record.hpp"
+#include "wisdom/source.hpp"
 
 namespace tilewright::fuzz {
 namespace {
@@ -19,17 +18,17 @@ const char* const wisdom_line =
     R"("seconds_low":1e-8,"seconds_high":2e-8,"source_hash":"0","time":"2026-11-28","verdict":"passed"})";
 
 void read_wisdom(const std::string& path) {
-  WisdomLines lines(path);
+  const auto lines = open_lines(path);
   WisdomQuery query;
   query.family = "gemm_small_cpu", query.architecture = "avx512", query.objective = "time";
   query.problem = parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1");
   for (const WisdomStage stage : {WisdomStage::exact, WisdomStage::near_shape}) {
     ShapeSearch search(query, stage);
-    search.add(lines.shapes(query), 0);
-    while (const auto found = search.next()) (void)lines.fetch(found->shape->number);
+    search.add(lines->shapes(query), 0);
+    while (const auto found = search.next()) (void)lines->fetch(found->shape->number);
   }
-  lines.each_model([](const FittedModel& model) { (void)json_line(to_json(model)); });
-  lines.each([](const WisdomRecord& record) {
+  lines->each_model([](const FittedModel& model) { (void)json_line(to_json(model)); });
+  lines->each([](const WisdomRecord& record) {
     const std::string line = json_line(to_json(record));
     const auto again = parse_record(line);
     require(again && json_line(to_json(*again)) == line, "a record that is written is read as it was");

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "core/lu_problem.hpp"
 #include "core/product/faults.hpp"
 #include "target.hpp"
 

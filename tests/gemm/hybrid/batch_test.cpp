@@ -1,7 +1,7 @@
 // Batches in host memory through simulated GPUs: every layout, type and beta against the reference, gaps and
 // padding untouched, faults in the middle, and which processor the models take.
 #include "gemm/context_impl.hpp"
-#include "gemm/hybrid/split/split_text.hpp"
+#include "gemm/hybrid/split/shares.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "gemm/hybrid/split/prediction.hpp"
-#include "gemm/hybrid/split/split.hpp"
+#include "gemm/hybrid/split/shares.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/split/split.hpp"
-#include "gemm/hybrid/stream/stream.hpp"
+#include "gemm/hybrid/split/shares.hpp"
+#include "gemm/hybrid/stream/stream_job.hpp"
 #include "simulated/simulated_device.hpp"
 #include "support/operands.hpp"
 
@@ -23,7 +23,8 @@ inline NodeModel small_node(int gpus, bool peers = true, std::int64_t memory_byt
   return node;
 }
 
-// What multiplies on simulated GPUs and on the host: the reference, which knows host memory alone.
+// The implementation that multiplies on simulated GPUs and on the host: the reference, which knows host
+// memory alone.
 inline void multiply_on_host(const GemmProblem& problem, const Operands& operands) {
   GemmProblem p = problem;
   p.location = Location::host;

@@ -1,13 +1,10 @@
 // How products are shared out: cases whose time is plain arithmetic, the figures of a measured node (one H100
 // of 55 GB/s each way, 16 cores), answers of 0 % and 100 %, caps, and the paper's ways of choosing.
-#include "gemm/hybrid/split/split.hpp"
-
 #include <gtest/gtest.h>
 
-#include "gemm/hybrid/search.hpp"
+#include "gemm/hybrid/models.hpp"
 #include "gemm/hybrid/split/prediction.hpp"
-#include "gemm/hybrid/split/split_text.hpp"
-#include "gemm/hybrid/split/tiling.hpp"
+#include "gemm/hybrid/split/shares.hpp"
 
 namespace tilewright {
 namespace {
@@ -70,7 +67,7 @@ TEST(Split, ComputeHidesTransfersAndTheOtherWayRound) {
     request.may_use_host = false;
     const SplitChoice choice = choose_split(node, request);
     const double bound = std::max(3 * 8 * 16384.0 * 16384 / 55e9, 2 * std::pow(16384.0, 3) / flops_per_s);
-    // Where both take about as long, neither can hide all of the other.
+    // If both take about as long, neither can hide all of the other.
     EXPECT_LT(choice.split.gpu_s, (flops_per_s == 75e12 ? 1.22 : 1.05) * bound) << flops_per_s;
     EXPECT_GE(choice.split.gpu_s, bound) << flops_per_s;
   }
@@ -211,18 +208,18 @@ TEST(SplitSearch, ThePapersWays) {
   const SplitRequest request = pinned_request(1000, 1000, 1000);
   SplitSearch search;
   search.step = 0.1, search.threshold = 0.02;
-  const auto all = search_split(node, request, SplitWay::exhaustive, search, valley);
+  const auto all = search_split(node, request, SplitRule::exhaustive, search, valley);
   EXPECT_EQ(all.tried, 11);
   EXPECT_NEAR(cpu_share(all.best), 0.3, 1e-9);
   EXPECT_EQ(all.best_s, valley(all.best));
   search.hopeless = 1.1;  // of 1: no share beyond 0.33 + sqrt(0.1)
-  EXPECT_EQ(search_split(node, request, SplitWay::exhaustive, search, valley).tried, 8);
+  EXPECT_EQ(search_split(node, request, SplitRule::exhaustive, search, valley).tried, 8);
   search.hopeless = 4;
-  const auto guided = search_split(node, request, SplitWay::guided, search, valley);
+  const auto guided = search_split(node, request, SplitRule::guided, search, valley);
   EXPECT_NEAR(cpu_share(guided.best), 0.3, 1e-9);
   EXPECT_EQ(guided.tried, 6) << "0 to 0.5, which is beyond the threshold";
   search.begin = 0.25;
-  const auto later = search_split(node, request, SplitWay::guided, search, valley);
+  const auto later = search_split(node, request, SplitRule::guided, search, valley);
   EXPECT_NEAR(cpu_share(later.best), 0.35, 1e-9);
   EXPECT_LT(later.tried, guided.tried);
 }
@@ -237,7 +234,7 @@ TEST(Split, WhatIsGivenUpUnplannedWouldHaveLost) {
           const NodeModel node = measured_node(gpus);
           SplitRequest request = pinned_request(m, n, k, gpus);
           const SplitChoice choice = choose_split(node, request);
-          if (choice.reason.find("less than GPUs' transfers") == std::string::npos) continue;
+          if (choice.reason.find("less than the transfers of GPUs") == std::string::npos) continue;
           ++given_up;
           const auto what = std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k);
           EXPECT_TRUE(choice.split.gpus.empty()) << what;

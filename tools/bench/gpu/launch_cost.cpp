@@ -1,11 +1,10 @@
 // A sample is the mean over a few launches that the device can queue without making the host wait.
-#include "bench/launch_cost.hpp"
-
 #include <algorithm>
 #include <functional>
 
+#include "bench/gpu_parts.hpp"
 #include "device/gpu/blas.hpp"
-#include "device/gpu/graph.hpp"
+#include "device/gpu/gpu.hpp"
 #include "gemm/device/machine.hpp"
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"

@@ -1,13 +1,96 @@
-// Opens a GPU for a run and describes it.
+// Opens a GPU for a run, describes it, and measures its ceilings.
 #include "bench/gpu/machine.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "core/dispatch.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/device/conversion.hpp"
-#include "gemm/device/traffic.hpp"
+#include "gemm/kept.hpp"
+#include "kernel/probe/loops.hpp"
+#include "measure/ceilings.hpp"
+#include "measure/estimate.hpp"
+#include "measure/gpu/arena.hpp"
+#include "measure/gpu/energy.hpp"
+#include "tilewright/device_layout.hpp"
 
 namespace tilewright::bench {
+namespace {
+
+// Converts a batch by the public functions, to interleaved blocks with the same leading dimensions and back.
+struct GpuConversion {
+  static constexpr auto device = Location::device;
+  Context& context;
+  GemmProblem from;  // a strided or pointer batch
+  std::int64_t block;
+  int ordinal;
+
+  GemmOptions options(void* stream = nullptr) const {
+    GemmOptions options;
+    options.queue.device = ordinal;
+    options.queue.stream = static_cast<CUstream_st*>(stream);
+    return options;
+  }
+  // Compiles the kernels.
+  void prepare() const {
+    prepare_layout(context, from.dtype, from.a_rows(), from.a_cols(), options());
+    prepare_layout(context, from.dtype, from.b_rows(), from.b_cols(), options());
+    prepare_layout(context, from.dtype, from.m, from.n, options());
+  }
+
+  // Calls f with the view of one operand as it lies in `from`, and with that of its blocks.
+  template <class T, class F>
+  void with_views(const void* data, const void* blocks, std::int64_t rows, std::int64_t columns,
+                  std::int64_t ld, std::int64_t stride, F&& f) const {
+    const InterleavedBatch<T, device> interleaved{
+        static_cast<T*>(const_cast<void*>(blocks)), rows, columns, ld, block, from.batch_count};
+    if (from.layout == Layout::pointer)
+      f(PointerBatch<T, device>{static_cast<T* const*>(data), rows, columns, ld, from.batch_count},
+        interleaved);
+    else
+      f(
+          StridedBatch<T, device>{
+              {static_cast<T*>(const_cast<void*>(data)), rows, columns, ld}, stride, from.batch_count},
+          interleaved);
+  }
+
+  void in(const Operands& x, const Operands& y) const {
+    const GemmProblem& p = from;
+    dispatch(p.dtype, [&]<class T>() {
+      const auto queue = [&](const auto& plain, const auto& blocks) {
+        interleave<T>(context, plain, blocks, options(x.stream));
+      };
+      with_views<T>(x.a, y.a, p.a_rows(), p.a_cols(), p.lda, p.stride_a, queue);
+      with_views<T>(x.b, y.b, p.b_rows(), p.b_cols(), p.ldb, p.stride_b, queue);
+      if (p.beta != Scalar::zero) with_views<T>(x.c, y.c, p.m, p.n, p.ldc, p.stride_c, queue);
+    });
+  }
+  void out(const Operands& y, const Operands& x) const {
+    const GemmProblem& p = from;
+    dispatch(p.dtype, [&]<class T>() {
+      with_views<T>(x.c, y.c, p.m, p.n, p.ldc, p.stride_c, [&](const auto& plain, const auto& blocks) {
+        deinterleave<T>(context, blocks, plain, options(x.stream));
+      });
+    });
+  }
+};
+
+// Runs all loops in alternation, round after round; each ceiling is the best loop by the median of its
+// rounds.
+
+constexpr int warm_rounds = 3, timed_rounds = 12;
+
+// One loop of one ceiling.
+struct CeilingLoop {
+  double GpuCeilings::*ceiling;
+  std::function<double()> run;  // queues the loop and returns its bytes or operations
+  std::vector<double> rates{};
+};
+
+}  // namespace
 
 GpuBench::GpuBench(const Plan& run)
     : Machine(run),
@@ -51,9 +134,10 @@ void GpuBench::prepare(const std::vector<Case>& cases) {
 }
 
 Machine::Conversion GpuBench::conversion(const GemmProblem& from, const GemmProblem& to, int) {
-  const auto made = std::make_shared<const GpuBatchConversion>(machine, from, to);
-  Conversion all{[made](const Operands& x, const Operands& y) { made->in(x, y); },
-                 [made](const Operands& x, const Operands& y) { made->out(x, y); }};
+  const GpuConversion convert{context, from, to.block, plan.device};
+  convert.prepare();
+  Conversion all{[convert](const Operands& x, const Operands& y) { convert.in(x, y); },
+                 [convert](const Operands& x, const Operands& y) { convert.out(x, y); }};
   const GpuStreamMix apart = gpu_traffic(from).mix, together = gpu_traffic(to).mix;
   const double pointers =
       from.layout == Layout::pointer ? double(sizeof(void*)) * double(from.batch_count) : 0;
@@ -105,5 +189,46 @@ nlohmann::json GpuBench::provenance() const {
 }
 
 std::unique_ptr<Machine> gpu_machine(const Plan& plan) { return std::make_unique<GpuBench>(plan); }
+
+GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_bytes) {
+  const Gpu& gpu = machine.gpu();
+  const Gpu::Current current(gpu);
+  const GpuStream stream(gpu);
+  const GpuStreams streams(gpu, machine.compiler());
+  const GpuMultiplies multiplies(gpu, machine.compiler());
+  // Parts of the memory: three operands, a C to stream, and the rest for other programs.
+  constexpr std::size_t parts = 8;
+  GpuArena arena(gpu, std::min(operand_bytes, std::size_t(gpu.limits().memory_bytes) / parts));
+  arena.fill(DType::f64);
+
+  std::vector<CeilingLoop> loops;
+  for (const bool reads_c : {true, false}) {
+    const GpuStreamMix mix = GpuStreamMix{1, 1, 1, reads_c}.as_long_as(double(arena.operand_bytes()));
+    for (const GpuStreams::Loop& loop : streams.loops(reads_c))
+      loops.push_back(
+          {reads_c ? &GpuCeilings::memory_update : &GpuCeilings::memory_write, [&arena, &loop, &stream, mix] {
+             return GpuStreams::launch(loop, mix, arena.a(), arena.b(), arena.streamed_c(), stream.get());
+           }});
+  }
+  for (const GpuMultiplies::Loop& loop : multiplies.loops())
+    loops.push_back(
+        {loop.is_double ? &GpuCeilings::multiply_f64 : &GpuCeilings::multiply_f32, [&arena, &loop, &stream] {
+           GpuMultiplies::launch(loop, arena.a(), stream.get());
+           return loop.flops;
+         }});
+  GpuTimer timer(gpu, stream.get());
+  for (int round = 0; round < warm_rounds + timed_rounds; ++round)
+    for (CeilingLoop& loop : loops) {
+      double work = 0;
+      const double seconds = timer.seconds([&] { work = loop.run(); });
+      if (round >= warm_rounds) loop.rates.push_back(1e-9 * work / seconds);
+    }
+  GpuCeilings ceilings;
+  ceilings.device = gpu.limits().name;
+  for (const CeilingLoop& loop : loops)
+    ceilings.*loop.ceiling = std::max(ceilings.*loop.ceiling, estimate(loop.rates).centre);
+  ceilings.time = time_now();
+  return ceilings;
+}
 
 }  // namespace tilewright::bench

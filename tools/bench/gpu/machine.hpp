@@ -2,16 +2,17 @@
 // the vendor's library, and a meter. Each part that may be missing comes with the reason.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "bench/machine.hpp"
+#include "core/ceilings.hpp"
 #include "device/gpu/blas.hpp"
 #include "gemm/device/machine.hpp"
-#include "kernel/probe/multiply.hpp"
-#include "kernel/probe/stream.hpp"
+#include "kernel/probe/loops.hpp"
 #include "measure/gpu/arena.hpp"
-#include "measure/gpu/other_users.hpp"
-#include "measure/gpu/timer.hpp"
+#include "measure/gpu/energy.hpp"
+#include "measure/gpu/observer.hpp"
 
 namespace tilewright::bench {
 
@@ -24,7 +25,7 @@ struct GpuBench : Machine {
   Conversion conversion(const GemmProblem& from, const GemmProblem& to, int threads) override;
   std::string device() const override { return gpu.limits().name; }
   std::vector<std::string> hardware_counts(const Case&) override {
-    return {"hardware counters: none (those of a GPU are a profiler's)"};
+    return {"hardware counters: none (use a profiler for those of a GPU)"};
   }
 
   // Adds the streaming loops of a mix, each over whole operands.
@@ -48,5 +49,11 @@ struct GpuBench : Machine {
   std::string no_blas;
   OtherUsersNotes use;
 };
+
+// Measures the ceilings of a GPU by the loops that bound every case of bench there.
+
+// Streams `operand_bytes` of each of A, B and C, or less if the device's memory is small. Compiles the loops
+// unless they are cached. Throws the errors of GpuMachine.
+GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_bytes);
 
 }  // namespace tilewright::bench

@@ -10,6 +10,7 @@
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "measure/contest.hpp"
+#include "people/refusal.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright::bench {
@@ -51,9 +52,8 @@ GpuStage::GpuStage(GpuBench& bench, GpuArena& arena, const Case& c)
     arena.reserve(batch);
   }
   if (const std::size_t most = std::max({batch.a, batch.b, batch.c}); most > arena.operand_bytes())
-    throw Error(ErrorCode::invalid_argument, "--batch",
-                fmt::format("--batch: {} needs operands of {} bytes, and {} are there", to_string(p), most,
-                            arena.operand_bytes()));
+    wrong_use("--batch", "--batch: {} needs operands of {} bytes, but {} are available", to_string(p), most,
+              arena.operand_bytes());
   arena.fill(p.dtype, case_.data);
   ring_.emplace(arena, batch);
   check_.emplace(sampled_check(arena, p, case_.alpha, case_.beta));

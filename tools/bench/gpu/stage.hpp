@@ -10,11 +10,10 @@
 #include "bench/calls.hpp"
 #include "bench/gpu/machine.hpp"
 #include "core/problem.hpp"
-#include "gemm/device/traffic.hpp"
+#include "gemm/kept.hpp"
+#include "measure/gpu/arena.hpp"
 #include "measure/gpu/check.hpp"
 #include "measure/gpu/energy.hpp"
-#include "measure/gpu/pointers.hpp"
-#include "measure/gpu/ring.hpp"
 
 namespace tilewright::bench {
 

@@ -1,7 +1,5 @@
 // Times the stages of a transfer by the host's clock, because the host allocates and a stage ends when the
 // device has all of its data.
-#include "bench/transfer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "bench/gpu_parts.hpp"
 #include "device/gpu/copies.hpp"
 #include "measure/clock.hpp"
 
@@ -143,11 +142,11 @@ class Movement {
   std::vector<HostOperand> host_;
 };
 
-struct Way {
+struct MoveWay {
   const char* impl;
   bool per_matrix;
 };
-constexpr Way ways[] = {{"one_block_per_matrix", true}, {"one_block", false}};
+constexpr MoveWay move_ways[] = {{"one_block_per_matrix", true}, {"one_block", false}};
 
 double sum(const Seconds& seconds) {
   double all = 0;
@@ -160,7 +159,7 @@ double once_s(const Gpu& gpu, const Plan& plan, const TransferBatch& batch) {
   double seconds = 0;
   for (const std::string& memory : plan.memories) {
     const Movement transfer(gpu, batch, memory == "pinned");
-    for (const Way& way : ways) {
+    for (const MoveWay& way : move_ways) {
       transfer.run(way.per_matrix);  // the batch should not pay for the driver's own first allocations
       seconds += sum(transfer.run(way.per_matrix));
     }
@@ -183,7 +182,7 @@ TransferBatch affordable(const Gpu& gpu, const Plan& plan, const TransferBatch& 
   }
 }
 
-TransferWay summary(const Way& way, const std::string& memory, const TransferBatch& batch,
+TransferWay summary(const MoveWay& way, const std::string& memory, const TransferBatch& batch,
                     const std::vector<Seconds>& samples) {
   TransferWay result{way.impl, memory, {}, {}};
   std::vector<double> totals;
@@ -211,17 +210,17 @@ TransferResult measure_gpu_transfer(const Plan& plan, const TransferBatch& batch
       {"device", limits.name}, {"device_uuid", limits.uuid}, {"driver", limits.driver_version}};
   for (const std::string& memory : plan.memories) {
     Movement transfer(gpu, result.batch, memory == "pinned");
-    std::vector<Seconds> samples[std::size(ways)];
-    for (const Way& way : ways)
+    std::vector<Seconds> samples[std::size(move_ways)];
+    for (const MoveWay& way : move_ways)
       if (!transfer.is_right(way.per_matrix))
         throw Error(ErrorCode::internal, "memory",
-                    fmt::format("{} from {} memory: C of {} problems comes back changed", way.impl, memory,
+                    fmt::format("{} from {} memory: C of {} problems was changed", way.impl, memory,
                                 result.batch.count));
     for (int r = 0; r < plan.repetitions; ++r)
-      for (std::size_t i = 0; i < std::size(ways); ++i)
-        samples[i].push_back(transfer.run(ways[i].per_matrix));
-    for (std::size_t i = 0; i < std::size(ways); ++i)
-      result.ways.push_back(summary(ways[i], memory, result.batch, samples[i]));
+      for (std::size_t i = 0; i < std::size(move_ways); ++i)
+        samples[i].push_back(transfer.run(move_ways[i].per_matrix));
+    for (std::size_t i = 0; i < std::size(move_ways); ++i)
+      result.ways.push_back(summary(move_ways[i], memory, result.batch, samples[i]));
   }
   return result;
 }

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bench/host_memory.hpp"
+#include "bench/machine.hpp"
 #include "core/problem.hpp"
-#include "lu/problem.hpp"
+#include "lu/calls.hpp"
 #include "measure/clock.hpp"
 
 namespace tilewright::bench {
@@ -84,7 +84,7 @@ void LuContest::enter(Contender one, LuWay way, Factor factor, const Factor& che
 bool LuContest::passes(const Contender& one, LuRecord& record) {
   for (std::size_t i = 0; i < pivots_.size(); ++i) {
     if (pivots_[i] > std::int64_t(i) && pivots_[i] <= problem_.m) continue;
-    lines.push_back(fmt::format("{} {}: pivot {} is {}, not between it and {}", problem_text(case_),
+    lines.push_back(fmt::format("{} {}: pivot {} = {} is not between its row and {}", problem_text(case_),
                                 name_of(one), i + 1, pivots_[i], problem_.m));
     if (one.role != Role::ours) return false;
     throw Error(ErrorCode::internal, one.impl, lines.back());

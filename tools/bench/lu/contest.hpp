@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/host_energy.hpp"
+#include "bench/contender.hpp"
 #include "bench/lu/ways.hpp"
-#include "bench/rounds.hpp"
+#include "bench/machine.hpp"
 #include "measure/buffers.hpp"
 #include "measure/lu_residual.hpp"
 
@@ -32,8 +32,7 @@ class LuContest {
 
   // `memory` is pageable or pinned.
   LuContest(const Case& c, const std::string& memory);
-  LuContest(const LuContest&) = delete;
-  LuContest& operator=(const LuContest&) = delete;
+  LuContest& operator=(LuContest&&) = delete;
 
   // Runs the contender once. Throws Error(internal) if tilewright's residual exceeds LAPACK's threshold;
   // another contender that fails or errs gets a line and does not take part. `check`, if present, is run in

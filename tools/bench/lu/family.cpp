@@ -11,17 +11,20 @@
 #include <optional>
 #include <set>
 
-#include "bench/host_energy.hpp"
-#include "bench/lu/bound.hpp"
+#include "bench/bounds.hpp"
+#include "bench/gpu_parts.hpp"
 #include "bench/lu/contest.hpp"
-#include "bench/lu/keys.hpp"
-#include "bench/lu/peers.hpp"
+#include "bench/lu/ways.hpp"
+#include "bench/machine.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
+#include "core/quantity.hpp"
 #include "gemm/context_impl.hpp"
+#include "lu/calls.hpp"
 #include "lu/candidates.hpp"
-#include "lu/problem.hpp"
-#include "tune/calibrate/real_machine.hpp"
+#include "people/refusal.hpp"
+#include "people/table.hpp"
+#include "tune/calibrate/machine.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -39,19 +42,26 @@ struct Group {
   std::map<std::string, std::vector<double>> losses;      // from the best of the selections, by selection
 };
 
+const people::Table& lu_table() {
+  static const people::Table table(
+      "case 20< | memory 8< | who 10< | variant 14< | nb 4 | time 8 | GFLOP/s 8 | "
+      "bound 5 | off best 8 | ratio 6");
+  return table;
+}
+
 class LuFamily : public Family {
  public:
-  explicit LuFamily(const Plan& plan) : plan_(plan), context_(ContextOptions{.notices = false}) {
-    if (plan.lu.simulated.is_wanted()) {
+  explicit LuFamily(const Plan& plan)
+      : plan_(plan), trials_(lu_trials(plan)), context_(ContextOptions{.notices = false}) {
+    if (trials_.simulated.is_wanted()) {
       checking_ = std::make_unique<Context>(ContextOptions{.notices = false});
-      simulate_gpu(context_, plan.lu.simulated, true);
-      simulate_gpu(*checking_, plan.lu.simulated, false);
+      simulate_gpu(context_, trials_.simulated, true);
+      simulate_gpu(*checking_, trials_.simulated, false);
       return;
     }
-    peers_ = lu_peers(plan.lu.options.gpus, why_no_gpu_);
+    peers_ = lu_peers(trials_.options.gpus, why_no_gpu_);
     const auto refuse = [&](const char* flag, const std::string& value) {
-      throw Error(ErrorCode::unsupported, flag,
-                  fmt::format("{} = '{}': no GPU: {}", flag, value, why_no_gpu_));
+      not_supported(flag, "{} = '{}' needs a GPU: {}", flag, value, why_no_gpu_);
     };
     if (has_gpu()) return;
     for (const std::string& way : plan.ways)
@@ -62,10 +72,8 @@ class LuFamily : public Family {
   std::vector<std::string> head() override {
     std::vector<std::string> lines;
     if (!has_gpu()) lines.push_back("no GPU, and no pinned memory: " + why_no_gpu_);
-    if (simulated()) lines.push_back("a simulated GPU: " + plan_.lu.simulated.text());
-    lines.push_back(fmt::format("{:<26} {:<9} {:<11} {:<22} {:>5} {:>11} {:>9} {:>6} {:>9} {:>7}  {}", "case",
-                                "memory", "who", "variant", "nb", "ms", "GFLOP/s", "bound", "deviation",
-                                "ratio", "ms of panels, swaps, solves, updates"));
+    if (simulated()) lines.push_back("a simulated GPU: " + trials_.simulated.text());
+    lines.push_back(lu_table().head());
     return lines;
   }
 
@@ -77,7 +85,7 @@ class LuFamily : public Family {
       LuContest contest(c, simulated() ? "pageable" : memory);
       add_peers(c, contest);
       for (const LuWay& way : lu_ways_of(plan_, c, has_gpu(), contest.lines)) add(c, way, contest);
-      if (plan_.lu.exhaustive)
+      if (trials_.exhaustive)
         contest.enter_best(searched_finalists, [&](LuContest& tried) {
           for (const LuWay& way : lu_searched_ways(plan_, c, has_gpu())) add(c, way, tried);
         });
@@ -92,7 +100,7 @@ class LuFamily : public Family {
 
  private:
   bool simulated() const { return checking_ != nullptr; }
-  bool has_gpu() const { return simulated() || peers_ != nullptr; }
+  bool has_gpu() const { return simulated() || peers_; }
 
   LuContest::Factor factor(Context& context, const Case& c, const LuWay& way) const {
     return [&context, way, p = lu_problem(c)](void* a, std::int64_t* pivots) {
@@ -106,7 +114,7 @@ class LuFamily : public Family {
     if (!simulated()) return contest.enter(std::move(one), way, factor(context_, c, way));
     // The check runs the same schedule with its products computed, by shares that are not searched for.
     LuWay checked = way;
-    checked.split = SplitWay::model;
+    checked.split = SplitRule::model;
     contest.enter(std::move(one), way, factor(context_, c, way), factor(*checking_, c, checked));
   }
 
@@ -119,9 +127,9 @@ class LuFamily : public Family {
       if (library->available()) one.version = library->name();
       contest.enter(std::move(one), way, factor(context_, c, way));
     }
-    if (peers_ == nullptr || !plan_.wants("cusolver")) return;
+    if (!peers_ || !plan_.wants("cusolver")) return;
     std::vector<std::string> absent;
-    for (LuPeer& peer : peers_->peers(lu_problem(c), absent)) {
+    for (auto& peer : peers_.of(lu_problem(c), absent)) {
       Contender one{.role = Role::peer, .impl = peer.impl, .version = peer.version, .variant = peer.variant};
       contest.enter(std::move(one), {}, [run = std::move(peer.run)](void* a, std::int64_t* pivots) {
         LuReport report;
@@ -134,12 +142,12 @@ class LuFamily : public Family {
   }
 
   double bound_s(const Case& c) {
-    if (peers_ != nullptr && machine_ == nullptr) {
+    if (peers_ && machine_ == nullptr) {
       std::optional<std::vector<int>> asked;
-      if (!plan_.lu.options.gpus.empty()) asked = plan_.lu.options.gpus;
+      if (!trials_.options.gpus.empty()) asked = trials_.options.gpus;
       machine_ = open_machine(context_, asked);
     }
-    const double simulated_speed = plan_.lu.simulated.speed(c.problem.dtype);
+    const double simulated_speed = trials_.simulated.speed(c.problem.dtype);
     return flops(lu_problem(c)) / (product_speed(context_, machine_.get(), c) + simulated_speed);
   }
 
@@ -157,20 +165,21 @@ class LuFamily : public Family {
   void note(const Case& c, const LuContest& contest, const Contender* optimum, double bound, Group& group);
 
   const Plan& plan_;
+  const LuTrials& trials_;
   HostEnergy energy_;
   mutable Context context_;
   std::unique_ptr<Context> checking_;  // for a simulated GPU: computes the products
   std::string why_no_gpu_;
-  std::unique_ptr<LuPeers> peers_;
+  LuPeers peers_;
   std::unique_ptr<CalibrationMachine> machine_;
   std::map<json, Group> groups_;
 };
 
 // Only contenders of one implementation, if it is named.
-const Contender* fastest(const LuContest& contest, Role role, const std::string& candidate = "") {
+const Contender* fastest(const LuContest& contest, Role role, bool by_panels = false) {
   const Contender* best = nullptr;
   for (const Contender& one : contest.all())
-    if (one.role == role && (candidate.empty() || contest.record(one).median().candidate == candidate) &&
+    if (one.role == role && (!by_panels || is_by_panels(contest.record(one).median())) &&
         (best == nullptr || one.seconds.centre < best->seconds.centre))
       best = &one;
   return best;
@@ -195,8 +204,8 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   row["verified"] = record.residual.scope;
   add_energy(row, one, flops(lu_problem(c)));
   row["gpus"] = machine_ == nullptr ? int(simulated()) : int(machine_->gpus().size());
-  row["gpu"] = peers_ == nullptr ? json() : json(peers_->gpu());
-  if (simulated()) row["simulated"] = plan_.lu.simulated.text();
+  row["gpu"] = !peers_ ? json() : json(peers_.gpu);
+  if (simulated()) row["simulated"] = trials_.simulated.text();
   const json parts = lu_breakdown(report);
   row["metrics"] = parts.is_null() ? json::object() : parts;
   row["metrics"]["variant"] = one.variant;
@@ -212,7 +221,7 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   if (one.role != Role::ours) return row;
   row["config"] = lu_config(report);
   row["wisdom_match"] = to_string(match_of(c, record));
-  row["select"] = computes_on_gpus(record) && record.way.split == SplitWay::model
+  row["select"] = computes_on_gpus(record) && record.way.split == SplitRule::model
                       ? json(to_string(record.way.options.select))
                       : json();
   row["candidate"] = report.candidate;
@@ -227,7 +236,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
   const double bound = bound_s(c);
   const Contender* const peer = fastest(contest, Role::peer);
   // Only the blocked implementation has panels and shares.
-  const Contender* const optimum = plan_.lu.exhaustive ? fastest(contest, Role::ours, "blocked") : nullptr;
+  const Contender* const optimum = trials_.exhaustive ? fastest(contest, Role::ours, true) : nullptr;
   for (const Contender& one : contest.all()) {
     json row = row_of(c, memory, one, contest.record(one), bound);
     std::string deviation, ratio, parts, nb;
@@ -244,12 +253,13 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
     const LuReport report = contest.record(one).median();
     if (report.nb > 0) nb = std::to_string(report.nb);
     if (row["metrics"].contains("panel_s"))
-      parts = fmt::format("{:.3f} {:.3f} {:.3f} {:.3f}", report.panel_s * 1e3, report.swap_s * 1e3,
-                          report.solve_s * 1e3, report.update_s * 1e3);
-    told.lines.push_back(
-        fmt::format("{:<26} {:<9} {:<11} {:<22} {:>5} {:>11.3f} {:>9.2f} {:>6.2f} {:>9} {:>7}  {}",
-                    problem_text(c), memory, one.impl, one.variant, nb, one.seconds.centre * 1e3,
-                    row["gflops"].get<double>(), row["bound_share"].get<double>(), deviation, ratio, parts));
+      parts = fmt::format("  panels {}, swaps {}, solves {}, updates {}", seconds_text(report.panel_s),
+                          seconds_text(report.swap_s), seconds_text(report.solve_s),
+                          seconds_text(report.update_s));
+    told.lines.push_back(lu_table().row(
+        {problem_text(c), memory, one.impl, one.variant, nb, seconds_text(one.seconds.centre),
+         digits_text(row["gflops"].get<double>()), share_text(row["bound_share"]), deviation, ratio}));
+    if (!parts.empty()) told.lines.push_back(parts);
     told.rows.push_back(std::move(row));
   }
   json key = {{"family", "lu"}, {"dtype", to_string(c.problem.dtype)}, {"layout", "single"}};
@@ -280,7 +290,7 @@ void LuFamily::note(const Case& c, const LuContest& contest, const Contender* op
   }
   double best = 0;
   std::map<std::string, double> selections;
-  for (const LuSelect select : plan_.lu.selects)
+  for (const LuSelect select : trials_.selects)
     if (const Contender* const one = of_way(contest, "hybrid " + to_string(select))) {
       selections[to_string(select)] = one->seconds.centre;
       best = best == 0 ? one->seconds.centre : std::min(best, one->seconds.centre);
@@ -316,8 +326,10 @@ Told LuFamily::finish() {
     summary["select_order"] = order;
     std::string line = summary_line(summary);
     for (const auto& [way, values] : group.deviations)
-      line += fmt::format("; {} off the optimum by {}", way, percent_text(summary["deviation"][way]));
+      line +=
+          fmt::format("; deviation of {} from the optimum: {}", way, percent_text(summary["deviation"][way]));
     if (order.size() > 1) line += fmt::format("; fastest selections {}", fmt::join(order, ", "));
+    told.lines.push_back("");
     told.lines.push_back(line);
     told.rows.push_back(std::move(summary));
   }

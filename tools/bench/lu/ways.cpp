@@ -1,15 +1,22 @@
-// Converts lists to options, and options to calls.
+// Converts lists to options, options to calls, and factorizations to JSON.
 #include "bench/lu/ways.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
-#include "bench/family.hpp"
 #include "core/dispatch.hpp"
+#include "core/problem.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "gemm/plan.hpp"
 #include "lu/calls.hpp"
 #include "lu/candidates.hpp"
-#include "lu/problem.hpp"
+#include "lu/updates.hpp"
+#include "measure/clock.hpp"
+#include "simulated/simulated_device.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -31,14 +38,14 @@ constexpr Version cpu_lu = versions[1], hybrid_lu = versions[3];
 bool is_wanted(const Plan& plan, const Version& version, bool has_gpu) {
   const bool on_gpu = version.target == Target::gpu || version.target == Target::hybrid;
   // Kernels cannot be simulated.
-  if (plan.ways.empty() && plan.lu.simulated.is_wanted() && version.name == std::string("streamed"))
+  if (plan.ways.empty() && lu_trials(plan).simulated.is_wanted() && version.name == std::string("streamed"))
     return false;
   if (plan.ways.empty()) return has_gpu || !on_gpu;
   return std::find(plan.ways.begin(), plan.ways.end(), version.name) != plan.ways.end();
 }
 
 LuWay way_of(const Plan& plan, const Case& c, const Version& version, std::int64_t nb) {
-  LuWay way{version.name, plan.lu.options};
+  LuWay way{version.name, lu_trials(plan).options};
   way.options.target = version.target;
   way.options.threads = c.threads;
   way.options.nb = nb;
@@ -49,6 +56,144 @@ LuWay way_of(const Plan& plan, const Case& c, const Version& version, std::int64
 std::int64_t most_columns(const Case& c) { return std::min(c.problem.m, c.problem.n); }
 
 std::string panel_text(std::int64_t nb) { return nb > 0 ? fmt::format(" nb={}", nb) : ""; }
+
+// Describes factorizations as JSON.
+
+std::string case_problem(const Case& c) { return to_string(lu_problem(c)); }
+
+nlohmann::json case_keys_of_lu(const Case& c) {
+  nlohmann::json keys = lu_problem_keys(lu_problem(c));
+  keys["resident"] = to_string(c.problem.location);
+  keys["threads"] = c.threads, keys["data"] = to_string(c.data);
+  return keys;
+}
+
+// Slows the simulated device of hybrid products down to its own clock.
+
+constexpr double launch_s = 10e-6;
+constexpr double memory_bytes_per_s = 200e9;  // rate of the GPU's own memory, like that of the paper's cards
+constexpr std::int64_t memory_bytes = std::int64_t(16) << 30;
+
+GpuModel model_of(const SimulatedGpu& gpu) {
+  GpuModel model = usual_node(1, {gpu.text()}).gpus.front();
+  model.memory_bytes = memory_bytes;
+  model.to_device = model.to_host = {launch_s, 1e-9 / gpu.link_gb_per_s};
+  model.duplex = 1;
+  model.memory_bytes_per_s = memory_bytes_per_s;
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const auto dtype = DType(i);
+    GemmTime& time = model.gemm[i];
+    time = {};
+    time.start_s = launch_s;
+    time.s_per_product = (is_complex(dtype) ? 8 : 2) / gpu.speed(dtype);
+    time.s_per_c = 2 * double(size_bytes(dtype)) / memory_bytes_per_s;
+  }
+  return model;
+}
+
+class PacedDevice : public StreamDevice {
+ public:
+  PacedDevice(SimulatedNode& node, bool paced) : device_(node.device(0)), paced_(paced) {}
+
+  std::string name() const override { return device_.name(); }
+  std::int64_t free_bytes() const override { return device_.free_bytes(); }
+  bool reaches(const StreamDevice&) const override { return false; }
+  std::unique_ptr<DeviceMemory> allocate(std::int64_t bytes) override { return device_.allocate(bytes); }
+  std::unique_ptr<PinnedMemory> allocate_pinned(std::int64_t bytes) override {
+    return device_.allocate_pinned(bytes);
+  }
+  bool is_pinned(const void*, std::int64_t) const override { return true; }
+
+  void copy_in(const Block& to, const Block& from, const BlockShape& shape) override {
+    begin();
+    device_.copy_in(to, from, shape);
+  }
+  void copy_out(const Block& to, const Block& from, const BlockShape& shape) override {
+    begin();
+    device_.copy_out(to, from, shape);
+  }
+  void copy_from_peer(Lane, const Block&, StreamDevice&, const Block&, const BlockShape&, Mark) override {
+    throw Error(ErrorCode::internal, "gpu", name() + " has no neighbours");
+  }
+  void multiply(const GemmProblem& problem, const Operands& operands) override {
+    begin();
+    device_.multiply(problem, operands);
+  }
+  bool adds() const override { return device_.adds(); }
+  void add(DType dtype, const Block& to, const Block& from, const BlockShape& shape,
+           const void* beta) override {
+    begin();
+    device_.add(dtype, to, from, shape, beta);
+  }
+
+  Mark mark(Lane lane) override { return device_.mark(lane); }
+  void hold_back(Lane lane, Mark mark) override { device_.hold_back(lane, mark); }
+  bool has_passed(Mark mark) override { return device_.has_passed(mark); }
+  void wait(Mark mark) override {
+    device_.wait(mark);
+    sleep();
+  }
+  void wait_all() override {
+    device_.wait_all();
+    sleep();
+    idle_ = true;
+  }
+
+ private:
+  // Work given to an idle device begins now.
+  void begin() {
+    if (idle_) ahead_s_ = wall_seconds() - device_.seconds();
+    idle_ = false;
+  }
+  // Waits until the wall clock reaches the device's clock. The core stays free for the CPU's part.
+  void sleep() const {
+    const double left = ahead_s_ + device_.seconds() - wall_seconds();
+    if (paced_ && left > 0) std::this_thread::sleep_for(std::chrono::duration<double>(left));
+  }
+
+  SimulatedDevice& device_;
+  bool paced_;
+  bool idle_ = true;
+  double ahead_s_ = 0;  // wall clock minus device clock
+};
+
+class OneSimulatedGpu : public HybridGpus {
+ public:
+  OneSimulatedGpu(const SimulatedGpu& gpu, bool paced)
+      : model_(model_of(gpu)), paced_(paced), node_(node_of(model_), product()) {}
+
+  std::vector<HybridGpu> list(std::string&) override { return {{0, model_.name, model_.memory_bytes}}; }
+  std::optional<GpuModel> model(int) const override { return model_; }
+  std::unique_ptr<StreamDevice> open(int, DeviceMultiply multiply) override {
+    multiply_ = std::move(multiply);
+    return std::make_unique<PacedDevice>(node_, paced_);
+  }
+  // The CPU computes the product: the device's memory is the host's.
+  DeviceProduct prepare(Context::Impl& context, const StreamProduct& what, int, bool) override {
+    if (paced_) return [](const Operands&) {};
+    GemmProblem problem = what.problem;
+    problem.location = Location::host;
+    GemmOptions options;
+    options.target = Target::cpu;
+    return [plan = find_plan(context, problem, options)](const Operands& o) { execute(*plan, o); };
+  }
+
+ private:
+  static NodeModel node_of(const GpuModel& model) {
+    NodeModel node = usual_node(1, {model.name});
+    node.gpus.front() = model;
+    return node;
+  }
+  SimulatedNode::Product product() {
+    if (paced_) return {};
+    return [this](const GemmProblem& problem, const Operands& operands) { multiply_(problem, operands); };
+  }
+
+  GpuModel model_;
+  bool paced_;
+  DeviceMultiply multiply_;
+  SimulatedNode node_;
+};
 
 }  // namespace
 
@@ -61,10 +206,10 @@ std::vector<std::string> lu_ways() {
 std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
                               std::vector<std::string>& lines) {
   std::vector<LuWay> ways;
-  for (const std::int64_t nb : plan.lu.panels) {
+  for (const std::int64_t nb : lu_trials(plan).panels) {
     if (nb > most_columns(c)) {
-      lines.push_back(fmt::format("{}: nb = {} is left out, being more than its {} columns", problem_text(c),
-                                  nb, most_columns(c)));
+      lines.push_back(fmt::format("{}: nb = {} is left out, because it exceeds the {} columns",
+                                  problem_text(c), nb, most_columns(c)));
       continue;
     }
     for (const Version& version : versions) {
@@ -72,7 +217,7 @@ std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
       const LuWay way = way_of(plan, c, version, nb);
       const std::vector<LuSelect> one{way.options.select};
       const bool selects = version.target == Target::hybrid;
-      for (const LuSelect select : selects ? plan.lu.selects : one) {
+      for (const LuSelect select : selects ? lu_trials(plan).selects : one) {
         ways.push_back(way);
         ways.back().options.select = select;
         if (selects) ways.back().name += fmt::format(" {}", to_string(select));
@@ -85,7 +230,7 @@ std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
 
 std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gpu) {
   std::vector<std::int64_t> panels;
-  for (const std::int64_t nb : plan.lu.panels)
+  for (const std::int64_t nb : lu_trials(plan).panels)
     if (nb > 0) panels.push_back(nb);
   if (panels.empty()) panels = {64, 128, 192, 256, 384, 512, 768};
   // A panel as wide as the matrix leaves nothing to share.
@@ -94,13 +239,13 @@ std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gp
   for (const std::int64_t nb : panels) {
     ways.push_back(way_of(plan, c, has_gpu ? hybrid_lu : cpu_lu, nb));
     ways.back().name = "exhaustive" + panel_text(nb);
-    if (has_gpu) ways.back().split = SplitWay::exhaustive;
+    if (has_gpu) ways.back().split = SplitRule::exhaustive;
   }
   return ways;
 }
 
 LuReport run_lu_way(Context& context, const LuProblem& p, const LuWay& way, void* a, std::int64_t* pivots) {
-  if (way.split != SplitWay::model) {
+  if (way.split != SplitRule::model) {
     const LuRanking chosen = choose_lu({context, p, way.options, way.split});
     LuReport report = chosen.made.runner->factor(a, pivots);
     report.candidate = chosen.candidate;
@@ -109,6 +254,52 @@ LuReport run_lu_way(Context& context, const LuProblem& p, const LuWay& way, void
   return dispatch(p.dtype, [&]<class T>() {
     return lu_factor(context, p.m, p.n, static_cast<T*>(a), p.lda, pivots, way.options);
   });
+}
+
+LuProblem lu_problem(const Case& c) { return {c.problem.dtype, c.problem.m, c.problem.n, c.problem.lda}; }
+
+constinit const CaseForm lu_form{case_problem, case_keys_of_lu};
+
+nlohmann::json lu_problem_keys(const LuProblem& p) {
+  nlohmann::json keys = {{"family", "lu"},
+                         {"problem", to_string(p)},
+                         {"dtype", to_string(p.dtype)},
+                         {"m", p.m},
+                         {"n", p.n},
+                         {"lda", p.lda},
+                         {"layout", "single"},
+                         {"batch_count", 1},
+                         {"location", "host"}};
+  for (const char* none : {"op", "k", "ldb", "ldc", "alpha", "beta", "residency", "pointer_order", "numa"})
+    keys[none] = nullptr;
+  return keys;
+}
+
+bool is_by_panels(const LuReport& r) { return r.panel_s > 0; }
+
+nlohmann::json lu_config(const LuReport& r) { return to_json(LuConfig{r.candidate, r.nb}); }
+
+std::string lu_target(Context& context, const LuProblem& problem, const LuOptions& options,
+                      const LuReport& r) {
+  if (r.redone) return "cpu";
+  if (r.gpus > 0) return "gpu";
+  if (!is_by_panels(r)) return "cpu";  // the other implementations give no work to a GPU
+  if (options.target != Target::automatic) return to_string(options.target);
+  return updates_use_gpus({context, problem, options}) ? "hybrid" : "cpu";
+}
+
+nlohmann::json lu_breakdown(const LuReport& r) {
+  if (!is_by_panels(r)) return nullptr;
+  return {{"panel_s", r.panel_s}, {"swap_s", r.swap_s}, {"solve_s", r.solve_s}, {"update_s", r.update_s}};
+}
+
+std::string SimulatedGpu::text() const {
+  return fmt::format("{:g} GFLOP/s of f64, {:g} GB/s each way", gflops, link_gb_per_s);
+}
+
+void simulate_gpu(Context& context, const SimulatedGpu& gpu, bool paced) {
+  Access::impl(context).hybrid =
+      std::make_shared<HybridNode>(std::make_unique<OneSimulatedGpu>(gpu, paced), &Access::impl(context));
 }
 
 }  // namespace tilewright::bench

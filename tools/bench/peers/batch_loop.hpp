@@ -1,6 +1,6 @@
 // Loops over the problems of a batch for peers without a batch routine: sequential, or OpenMP with static and
 // with dynamic schedule, of which the better one counts. Addresses are resolved inline, so the loop costs a
-// peer no more than its users' own loop would.
+// peer no more than its users' own loop would. Tables of compile-time kernels become offers the same way.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/cpu.hpp"
+#include "native.hpp"
 #include "peer.hpp"
 
 namespace tilewright::peers {
@@ -92,6 +94,48 @@ void add_loop_variants(PeerOffer& offer, const PeerCase& request, const std::str
   add_range_variants<T>(offer, request, name, [one](const auto& at, std::int64_t first, std::int64_t count) {
     for (std::int64_t p = first; p < first + count; ++p) one(at, p);
   });
+}
+
+inline constexpr const char* wrong_processor = "built for instructions that this processor lacks";
+inline bool runs_here(const BuiltFor& needs) {
+  return (!needs.avx2 || cpu_info().avx2_fma) && (!needs.avx512 || cpu_info().avx512);
+}
+
+// Returns "" if a table may have the case (packed, untransposed, alpha = 1, beta 0 or 1); otherwise the
+// reason.
+inline std::string fixed_case_declined(const PeerCase& request) {
+  const GemmProblem& p = request.problem;
+  if (p.op_a != Op::none || p.op_b != Op::none) return "compile-time kernels do not transpose";
+  if (request.alpha != 1.0 || (request.beta != 0.0 && request.beta != 1.0))
+    return "compile-time kernels support alpha = 1 and beta = 0 or 1 only";
+  if (p.layout != Layout::strided && p.layout != Layout::single)
+    return "compile-time kernels support packed strided batches only";
+  const bool tight = p.lda == p.a_rows() && p.ldb == p.b_rows() && p.ldc == p.m;
+  const bool packed_strides =
+      p.batch_count <= 1 ||
+      (p.stride_a == p.lda * p.a_cols() && p.stride_b == p.ldb * p.b_cols() && p.stride_c == p.ldc * p.n);
+  return tight && packed_strides ? "" : "compile-time kernels support packed matrices only";
+}
+
+// Adds the table's kernels of the size, which share the batch among threads.
+template <class T>
+void add_fixed_variants(PeerOffer& offer, const PeerCase& request, const FixedTable<T>& table) {
+  if (!runs_here(table.needs)) {
+    offer.declined = wrong_processor;
+    return;
+  }
+  const GemmProblem& p = request.problem;
+  for (int i = 0; i < table.count; ++i) {
+    const FixedKernel<T>& kernel = table.kernels[i];
+    if (kernel.m != p.m || kernel.n != p.n || kernel.k != p.k || kernel.accumulate != (request.beta == 1.0))
+      continue;
+    add_range_variants<T>(offer, request, kernel.variant,
+                          [run = kernel.run](const auto& at, std::int64_t first, std::int64_t count) {
+                            run(at.a(first), at.b(first), at.c(first), count);
+                          });
+  }
+  if (offer.variants.empty() && offer.declined.empty())
+    offer.declined = "no kernel was compiled for this size";
 }
 
 }  // namespace tilewright::peers

@@ -1,5 +1,5 @@
 // Eigen as a peer: compile-time sizes if the table has them, run-time sizes always; the better one counts.
-#include "fixed_peer.hpp"
+#include "batch_loop.hpp"
 
 #ifndef TILEWRIGHT_PEER_EIGEN
 
@@ -14,7 +14,7 @@ void find_eigen(PeerSearch& search) {
 #else
 
 #include "core/dispatch.hpp"
-#include "eigen_dynamic.hpp"
+#include "native.hpp"
 
 namespace tilewright::peers {
 namespace {
@@ -27,25 +27,23 @@ class Eigen : public Peer {
   PeerOffer prepare(const PeerCase& request) const override {
     const GemmProblem& problem = request.problem;
     if (is_complex(problem.dtype) && (problem.op_a != Op::none || problem.op_b != Op::none))
-      return PeerOffer::decline("complex products are compiled without transposition only");
+      return PeerOffer::decline("complex products are compiled only without transposition");
     if (problem.layout == Layout::single && request.threads > 1)
-      return PeerOffer::decline("it is compiled without threads of its own, and the product is one");
+      return PeerOffer::decline("it is compiled without threads, and there is only one product");
     PeerOffer offer;
     if (fixed_case_declined(request).empty()) {
       if (request.problem.dtype == DType::f64) add_fixed_variants(offer, request, eigen_fixed_f64());
       if (request.problem.dtype == DType::f32) add_fixed_variants(offer, request, eigen_fixed_f32());
     }
     const EigenDynamic dynamic = eigen_dynamic(static_cast<int>(request.problem.dtype));
-    const bool runs =
-        (!dynamic.needs_avx2 || cpu_info().avx2_fma) && (!dynamic.needs_avx512 || cpu_info().avx512);
-    if (!runs) return PeerOffer::decline("built for instructions this processor has not");
+    if (!runs_here(dynamic.needs)) return PeerOffer::decline(wrong_processor);
     dispatch(request.problem.dtype, [&]<class T>() { add_dynamic<T>(offer, request, dynamic.run); });
     return offer;
   }
 
  private:
   template <class T>
-  static void add_dynamic(PeerOffer& offer, const PeerCase& request, EigenRun run) {
+  static void add_dynamic(PeerOffer& offer, const PeerCase& request, decltype(EigenDynamic::run) run) {
     const GemmProblem& p = request.problem;
     const EigenCall call{p.m,
                          p.n,

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "core/dispatch.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright::cli {
-
 namespace {
 
 constexpr std::int64_t copy_tile = 32;             // elements a side: two tiles of c128 fit the L1 cache
@@ -30,7 +31,7 @@ const char* order_name(Order order) {
 }
 
 [[noreturn]] void refuse(const ArrayInfo& array, const std::string& argument, const std::string& reason) {
-  throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} {}", array.what, reason));
+  wrong_use(argument, "{} {}", array.what, reason);
 }
 
 std::string dimensions(const ArrayShape& shape) {
@@ -152,6 +153,29 @@ void copy_strided(const T* from, std::array<std::int64_t, 3> from_strides, T* to
   }
 }
 
+// Cuts long multiplications.
+
+constexpr double whole_s = 2;  // shorter work is not cut and shows no progress
+constexpr double piece_s = 0.5;
+// Narrower strips of C would slow a CBLAS down too much.
+constexpr std::int64_t fewest_columns = 256;
+
+Piece piece_of(const GemmProblem& whole, bool by_problems, std::int64_t first, std::int64_t count) {
+  Piece piece;
+  piece.problem = whole;
+  if (by_problems) {
+    piece.problem.batch_count = count;
+    piece.a_offset = first * whole.stride_a;
+    piece.b_offset = first * whole.stride_b;
+    piece.c_offset = first * whole.stride_c;
+  } else {
+    piece.problem.n = count;
+    piece.b_offset = whole.op_b == Op::none ? first * whole.ldb : first;
+    piece.c_offset = first * whole.ldc;
+  }
+  return piece;
+}
+
 }  // namespace
 
 std::array<std::int64_t, 3> ArrayShape::strides() const {
@@ -174,10 +198,9 @@ std::vector<std::int64_t> Arrangement::c_shape() const {
 ArrayShape array_shape(const NpyHeader& header, const std::string& argument, const std::string& what) {
   const auto& s = header.shape;
   if (s.size() != 2 && s.size() != 3)
-    throw Error(
-        ErrorCode::invalid_argument, argument,
-        fmt::format("{} has shape {}: 2 dimensions (a matrix) or 3 (a batch of matrices) are needed, not {}",
-                    what, shape_text(s), s.size()));
+    wrong_use(argument,
+              "{} has shape {}: it needs 2 dimensions (a matrix) or 3 (a batch of matrices), not {}", what,
+              shape_text(s), s.size());
   ArrayShape shape;
   shape.is_batch = s.size() == 3;
   shape.batch = shape.is_batch ? s[0] : 1;
@@ -241,6 +264,18 @@ void copy_array(DType dtype, const void* from, const ArrayShape& from_shape, voi
   dispatch(dtype, [&]<class T>() {
     copy_strided(static_cast<const T*>(from), strides, static_cast<T*>(to), to_shape, threads);
   });
+}
+
+std::vector<Piece> cut_into_pieces(const GemmProblem& problem, double seconds) {
+  const bool by_problems = problem.layout == Layout::strided && problem.batch_count > 1;
+  if (seconds < whole_s || (!by_problems && problem.layout != Layout::single)) return {{problem}};
+  const std::int64_t total = by_problems ? problem.batch_count : problem.n;
+  const auto wanted = static_cast<std::int64_t>(std::ceil(double(total) * piece_s / seconds));
+  const std::int64_t step = std::max<std::int64_t>(by_problems ? 1 : fewest_columns, wanted);
+  std::vector<Piece> pieces;
+  for (std::int64_t first = 0; first < total; first += step)
+    pieces.push_back(piece_of(problem, by_problems, first, std::min(step, total - first)));
+  return pieces;
 }
 
 }  // namespace tilewright::cli

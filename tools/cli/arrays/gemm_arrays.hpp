@@ -60,4 +60,19 @@ Arrangement arrange(const ArrayInfo& a, const ArrayInfo& b, const std::optional<
 void copy_array(DType dtype, const void* from, const ArrayShape& from_shape, void* to,
                 const ArrayShape& to_shape, int threads);
 
+// A long multiplication cut into pieces of about half a second, so that its progress can be shown. Short ones
+// stay whole, and so do interleaved batches, whose one block cannot be cut.
+
+// A part of a problem and where its operands begin, in elements from those of the whole.
+struct Piece {
+  GemmProblem problem;
+  std::int64_t a_offset = 0;
+  std::int64_t b_offset = 0;
+  std::int64_t c_offset = 0;
+};
+
+// `seconds` is the expected time of the whole. Batches are cut into runs of problems, single products into
+// columns of C.
+std::vector<Piece> cut_into_pieces(const GemmProblem& problem, double seconds);
+
 }  // namespace tilewright::cli

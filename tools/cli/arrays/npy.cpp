@@ -16,6 +16,7 @@
 
 #include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
+#include "people/refusal.hpp"
 
 // Older C libraries lack the names; older kernels return EINVAL, and populate() then touches the pages
 // itself.
@@ -131,16 +132,14 @@ NpyInput::NpyInput(const std::string& path, const std::string& argument)
   if (::fstat(file.get(), &status) != 0)
     fail(ErrorCode::invalid_argument, argument, what_, "cannot be examined", errno);
   if (!S_ISREG(status.st_mode))
-    throw Error(ErrorCode::invalid_argument, argument,
-                fmt::format("{} is {}, not a file", what_,
-                            S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe"));
+    wrong_use(argument, "{} is {}, not a file", what_,
+              S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe");
   header_ = parse_npy_header(read_front(file.get(), argument, what_), argument, what_);
   const std::int64_t expected = header_.count() * size_bytes(header_.dtype);
   const std::int64_t found = static_cast<std::int64_t>(status.st_size) - header_.data_offset;
   if (found < expected)
-    throw Error(ErrorCode::invalid_argument, argument,
-                fmt::format("{} is truncated: shape {} needs {} bytes of data, the file holds {}", what_,
-                            shape_text(header_.shape), expected, std::max<std::int64_t>(found, 0)));
+    wrong_use(argument, "{} is truncated: shape {} needs {} bytes of data, but the file contains {}", what_,
+              shape_text(header_.shape), expected, std::max<std::int64_t>(found, 0));
   mapping_ = Mapping(file.get(), header_.data_offset + expected, false, what_);
   if (header_.data_offset % size_bytes(header_.dtype) != 0)
     moved_.assign(mapping_.data() + header_.data_offset, mapping_.data() + mapping_.bytes());
@@ -158,8 +157,7 @@ NpyOutput::NpyOutput(const std::string& path, std::int64_t integers, const std::
 NpyOutput::NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
                      std::int64_t data_bytes)
     : name_{argument, path}, file_(name_) {
-  if (path == "-" || file_.is_stdout())
-    name_.refuse("would be stdout, which no array is written to: name a file");
+  if (path == "-" || file_.is_stdout()) name_.refuse("is stdout, to which no array is written: name a file");
   if (file_.is_device()) name_.refuse("exists and is not a file");
   data_offset_ = static_cast<std::int64_t>(head.size());
   const std::int64_t bytes = data_offset_ + data_bytes;

@@ -8,6 +8,7 @@
 #include "arrays/npy.hpp"
 #include "core/input/checked.hpp"
 #include "core/input/printable.hpp"
+#include "people/refusal.hpp"
 
 namespace tilewright::cli {
 
@@ -30,7 +31,7 @@ class Literal {
   void expect_end() {
     skip_space();
     if (at_ < text_.size())
-      fail(fmt::format("its header goes on behind its dictionary, at position {}", at_));
+      fail(fmt::format("its header continues after its dictionary, at position {}", at_));
   }
   void expect(char c) {
     if (!accept(c)) fail(fmt::format("its header lacks '{}' at position {}", c, at_));
@@ -69,7 +70,7 @@ class Literal {
     for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])); ++at_)
       if (__builtin_mul_overflow(value, 10, &value) ||
           __builtin_add_overflow(value, text_[at_] - '0', &value))
-        fail("a number in its shape passes 2^63");
+        fail("a number in its shape exceeds 2^63");
     if (at_ == begin) fail(fmt::format("its header lacks a number at position {}", at_));
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
     return value;
@@ -88,8 +89,7 @@ class Literal {
   }
 
   [[noreturn]] void fail(const std::string& reason) const {
-    throw Error(ErrorCode::invalid_argument, argument_,
-                fmt::format("{} is no usable .npy file: {}", what_, reason));
+    wrong_use(argument_, "{} is not a valid .npy file: {}", what_, reason);
   }
 
  private:
@@ -108,13 +108,11 @@ DType dtype_from_descr(const std::string& descr, const std::string& argument, co
        {std::pair{"f4", DType::f32}, {"f8", DType::f64}, {"c8", DType::c64}, {"c16", DType::c128}}) {
     if (descr == std::string("<") + name) return dtype;
     if (descr == std::string(">") + name)
-      throw Error(ErrorCode::invalid_argument, argument,
-                  fmt::format("{} has dtype '{}', which is big-endian; '<{}' is needed", what,
-                              printable(descr), name));
+      wrong_use(argument, "{} has dtype '{}', which is big-endian (expected '<{}')", what, printable(descr),
+                name);
   }
-  throw Error(
-      ErrorCode::invalid_argument, argument,
-      fmt::format("{} has dtype '{}', not one of '<f4', '<f8', '<c8', '<c16'", what, printable(descr)));
+  wrong_use(argument, "{} has dtype '{}', which is not one of '<f4', '<f8', '<c8', '<c16'", what,
+            printable(descr));
 }
 
 const char* descr_of(DType dtype) {
@@ -157,7 +155,7 @@ void check_product(const NpyHeader& header, const Literal& report) {
   for (const std::int64_t extent : header.shape)
     if (extent != 0) bytes = saturating_product(bytes, extent);
   if (bytes > std::numeric_limits<std::int64_t>::max() / 2)
-    report.fail(fmt::format("its shape {} passes 2^62 bytes", shape_text(header.shape)));
+    report.fail(fmt::format("its shape {} exceeds 2^62 bytes", shape_text(header.shape)));
 }
 
 }  // namespace
@@ -188,8 +186,7 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
       literal.fail(fmt::format("its header has '{}' twice", key));
     literal.expect(':');
     if (key == "descr") {
-      if (literal.peek('['))
-        literal.fail("its dtype has fields; one of '<f4', '<f8', '<c8', '<c16' is needed");
+      if (literal.peek('[')) literal.fail("its dtype has fields (expected '<f4', '<f8', '<c8' or '<c16')");
       header.dtype = dtype_from_descr(literal.quoted(), argument, what);
       has_descr = true;
     } else if (key == "fortran_order") {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/gnuplot.hpp"
+#include "core/child.hpp"
+#include "people/refusal.hpp"
+#include "tilewright/types.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -40,6 +42,13 @@ std::optional<PlanePoint> sentinel_point(const SweepCase& sweep) {
   const SentinelReading reading = median_of(known->second);
   if (!reading.joules) return std::nullopt;
   return PlanePoint{sweep.flops / reading.seconds * 1e-9, sweep.flops / *reading.joules * 1e-9};
+}
+
+// Runs gnuplot and removes the parts of its SVG that only a separate file may have.
+
+void replace_all(std::string& text, const std::string& what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
 }
 
 }  // namespace
@@ -178,6 +187,113 @@ std::string prediction_figure(const std::string& name, const CaseAnalysis& a) {
           "$energy using 1:3 with linespoints dt 2 lc rgb '#cc3311' title 'energy, 90th percentile', "
           "$energy using 1:4 with linespoints lc rgb '#888888' title 'energy, guessing the mean', "
           "$time using 1:2 with linespoints lc rgb '#4477aa' title 'time, median'\n");
+}
+
+std::string gnuplot_fault() {
+  const ChildResult result = run_child({"gnuplot", "--version"});
+  return result.status == 0 ? "" : "gnuplot was not found (Debian: gnuplot-nox)";
+}
+
+std::string draw_svg(const std::string& name, int width, int height, const std::string& script) {
+  const std::string head = fmt::format(
+      "set encoding utf8\nset terminal svg size {},{} dynamic name '{}' font 'sans-serif,12' background "
+      "'#ffffff'\nset grid lc rgb '#dddddd'\nset key outside top center horizontal\n",
+      width, height, name);
+  const ChildResult result = run_child({"gnuplot"}, head + script);
+  const std::size_t begin = result.output.find("<svg");
+  if (result.status != 0 || begin == std::string::npos)
+    io_fault(name, "gnuplot did not draw {}: {}", name,
+             result.status == 127 ? gnuplot_fault() : result.errors);
+  std::string svg = result.output.substr(begin);
+  // Marks and filters have the same names in every drawing, so the names get a prefix.
+  for (const char quote : {'"', '\''}) {
+    replace_all(svg, fmt::format(" id={}", quote), fmt::format(" id={}{}-", quote, name));
+    replace_all(svg, fmt::format("href={}#", quote), fmt::format("href={}#{}-", quote, name));
+  }
+  replace_all(svg, "url(#", fmt::format("url(#{}-", name));
+  return svg;
+}
+
+std::string quoted_for_gnuplot(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '_' || c == '^' || c == '{' || c == '}' || c == '@' || c == '&') quoted += "\\\\";
+    quoted += c == '\n' ? ' ' : c;
+  }
+  return quoted + '"';
+}
+
+// Formats elements as text.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '"')
+      safe += "&quot;";
+    else
+      safe += c;
+  }
+  return safe;
+}
+
+HtmlPage::HtmlPage(const std::string& title) : title_(title) { element("h1", title); }
+
+void HtmlPage::element(const char* tag, const std::string& text, const char* kind) {
+  const std::string attribute = *kind == '\0' ? "" : fmt::format(" class=\"{}\"", kind);
+  body_ += fmt::format("<{}{}>{}</{}>\n", tag, attribute, escaped(text), tag);
+}
+
+void HtmlPage::heading(const std::string& text) { element("h2", text); }
+void HtmlPage::subheading(const std::string& text) { element("h3", text); }
+void HtmlPage::paragraph(const std::string& text) { element("p", text); }
+void HtmlPage::missing(const std::string& text) { element("p", text, "missing"); }
+
+void HtmlPage::list(const std::vector<std::string>& items) {
+  body_ += "<ul>\n";
+  for (const std::string& item : items) element("li", item);
+  body_ += "</ul>\n";
+}
+
+void HtmlPage::table(const std::vector<std::string>& head,
+                     const std::vector<std::vector<std::string>>& rows) {
+  body_ += "<div class=\"table\"><table>\n<thead><tr>";
+  for (const std::string& cell : head) body_ += fmt::format("<th>{}</th>", escaped(cell));
+  body_ += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) {
+    body_ += "<tr>";
+    for (const std::string& cell : row)
+      body_ += fmt::format("<td{}>{}</td>",
+                           cell.find(' ') < cell.size() && cell.size() > 20 ? " class=\"text\"" : "",
+                           escaped(cell));
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody></table></div>\n";
+}
+
+void HtmlPage::figure(const std::string& svg, const std::string& caption) {
+  body_ += fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", svg, escaped(caption));
+}
+
+std::string HtmlPage::text() const {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n<style>\n"
+      "body {{ font-family: sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1em; line-height: "
+      "1.45; }}\n"
+      "table {{ border-collapse: collapse; font-size: 0.85em; }}\n"
+      "th, td {{ border: 1px solid #cccccc; padding: 0.2em 0.5em; text-align: right; }}\n"
+      "th {{ background: #f0f0f0; }}\ntd, li, p {{ overflow-wrap: anywhere; }}\n"
+      "td.text {{ text-align: left; }}\n.table {{ overflow-x: auto; }}\n"
+      "figure {{ margin: 1em 0; }}\nfigure svg {{ max-width: 100%; height: auto; }}\n"
+      "figcaption {{ font-size: 0.9em; color: #333333; }}\n"
+      ".missing {{ border-left: 4px solid #c08000; padding-left: 0.8em; }}\n"
+      "</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      escaped(title_), body_);
 }
 
 }  // namespace tilewright::cli

@@ -1,23 +1,21 @@
-// Writes the sections of the report in the order of the paper.
-#include "report/analyze_report.hpp"
-
+// Writes the sections of the report: a summary of speed, then the figures in the order of the paper. Sections
+// without data are named in one line.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/quantity.hpp"
 #include "measure/estimate.hpp"
+#include "people/refusal.hpp"
 #include "report/analyze_figures.hpp"
-#include "report/gnuplot.hpp"
-#include "report/html.hpp"
-#include "tune/points.hpp"
+#include "tune/strategy/strategy.hpp"
 
 namespace tilewright::cli {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 constexpr std::size_t most_series = 6;
-constexpr const char* no_energy = "No energy was measured for at least three configs, so ";
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string text_of(const nlohmann::json& value) {
@@ -39,6 +37,9 @@ class CaseReport {
 
   void write() {
     page_.heading(a_.sweep.problem);
+    summary();
+    axes();
+    if (!has_energy()) fastest_table();
     counts();
     cards();
     method();
@@ -50,15 +51,65 @@ class CaseReport {
     alphas();
     repeats();
     predictions();
+    if (left_out_.empty()) return;
+    page_.missing("Without data: " + left_out_ + ".");
   }
 
  private:
   bool has_energy() const { return !a_.points.empty(); }
-  // Returns true if energy was not measured; the page then says so and what follows from it.
-  bool lacks_energy(const char* what_follows) {
-    if (!has_energy()) page_.missing(std::string(no_energy) + what_follows);
-    return !has_energy();
+  void leave_out(const std::string& section, const std::string& reason) {
+    left_out_ += fmt::format("{}{} ({})", left_out_.empty() ? "" : "; ", section, reason);
   }
+  // Begins a section of energy, unless none was measured, which the last line says once.
+  bool begins_energy(const std::string& section) {
+    if (has_energy()) {
+      page_.subheading(section);
+    } else {
+      const char* const first = "no energy was measured for at least three configs";
+      leave_out(section, left_out_.find(first) == std::string::npos ? first : "no energy");
+    }
+    return has_energy();
+  }
+
+  // The best config against the default, and the spread of all.
+  void summary() {
+    const SpeedSummary& s = a_.speed;
+    const SweepPoint& best = a_.sweep.points[s.best];
+    std::string text = fmt::format("The best of {} reaches {} GFLOP/s.",
+                                   counted(std::ssize(a_.sweep.points), "config"), digits_text(best.gflops));
+    if (s.standard && *s.standard == s.best)
+      text += " It is the default.";
+    else if (s.standard)
+      text += fmt::format(" The default reaches {} GFLOP/s: its regret is {}.",
+                          digits_text(a_.sweep.points[*s.standard].gflops), percent(s.regret));
+    else
+      text += " Which config is the default, the rows do not say.";
+    page_.paragraph(text + fmt::format(" Half of all configs are faster than {} GFLOP/s, and the slowest "
+                                       "reaches {}.",
+                                       digits_text(s.median_gflops), digits_text(s.least_gflops)));
+    page_.paragraph("The best: " + describe_config(best.config));
+  }
+
+  static std::string describe_config(const nlohmann::json& config) {
+    std::string text;
+    for (const auto& [axis, value] : config.items())
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis, text_of(value));
+    return text;
+  }
+
+  void axes() {
+    if (a_.speed.axes.empty()) return;
+    page_.subheading("What each axis is worth");
+    page_.paragraph(
+        "How much slower the best config with the worst value of an axis is than the best of all. An axis of "
+        "0 % does not matter: a best config exists with each of its values.");
+    Rows rows;
+    for (const AxisEffect& one : a_.speed.axes)
+      rows.push_back(
+          {one.axis, std::to_string(one.values), one.best_value, one.worst_value, percent(one.loss)});
+    page_.table({"axis", "values", "best value", "worst value", "slower"}, rows);
+  }
+
   std::string name(const char* part) const { return id_ + "_" + part; }
   std::string point_text(std::size_t i) const {
     return fmt::format("{:.0f} GFLOP/s at {:.2f} GFLOP/s/W ({:.4g} ms, {:.4g} J)", a_.plane[i].x,
@@ -71,21 +122,20 @@ class CaseReport {
                                      [](const SweepPoint& p) { return p.noted; });
     page_.paragraph(
         fmt::format("{} configs on {}, {} of them with energy, {} with counters of a profiler. {} "
-                    "were measured while something was noted about the card.",
+                    "were measured while something was noted about the machine.",
                     a_.sweep.points.size(), a_.sweep.device.empty() ? "an unnamed device" : a_.sweep.device,
                     a_.points.size(), a_.profiled, noted));
     std::vector<std::string> items;
     for (const auto& [reason, count] : a_.sweep.excluded)
-      items.push_back(fmt::format("{} configs {}", count, reason));
-    for (const auto& [note, count] : a_.sweep.notes) items.push_back(fmt::format("{} rows: {}", count, note));
+      items.push_back(fmt::format("{} {}", counted(std::int64_t(count), "config"), reason));
+    for (const auto& [note, count] : a_.sweep.notes)
+      items.push_back(fmt::format("{}: {}", counted(std::int64_t(count), "row"), note));
     if (!items.empty()) page_.list(items);
   }
 
   void cards() {
     if (a_.sweep.sentinel.empty()) {
-      page_.missing(
-          "No library was timed between the configs, so nothing tells whether the machine changed "
-          "meanwhile.");
+      leave_out("change of the machine", "no library was timed between the configs");
     } else {
       Rows rows;
       for (const SweepJoin& join : a_.sweep.joins) {
@@ -94,8 +144,8 @@ class CaseReport {
         rows.push_back(card_row(join, known->second));
       }
       page_.paragraph(
-          fmt::format("The sentinel is {}: one fixed program, timed between the configs. Its range "
-                      "tells how far the card itself moved.",
+          fmt::format("The sentinel is {}: one fixed program, timed between the configs. Its range shows how "
+                      "far the card itself changed.",
                       a_.sweep.sentinel));
       page_.table({"card", "version", "rows", "sentinels", "GFLOP/s", "range", "GFLOP/s/W", "range"}, rows);
     }
@@ -143,23 +193,22 @@ class CaseReport {
     }
     if (edges.empty()) {
       if (has_energy())
-        page_.missing("The rows do not say between how many moves of the meter their energy was taken.");
+        page_.missing("The rows do not state between how many changes of the meter their energy was taken.");
       return;
     }
-    page_.paragraph(
-        fmt::format("Energy is the power between two moves of the card's energy counter under a load without "
-                    "pauses, times the "
-                    "time of a launch. A window held {:.0f} moves (the median; {:.0f} at least); how late "
-                    "the first and the last "
-                    "may have been seen is {:.2f} % of a window (the median; {:.2f} % at most).",
-                    estimate(edges).centre, *std::min_element(edges.begin(), edges.end()),
-                    100 * estimate(error).centre, 100 * *std::max_element(error.begin(), error.end())));
+    page_.paragraph(fmt::format(
+        "Energy is the power between two changes of the card's energy counter under a load without pauses, "
+        "times the time of a launch. A window had {:.0f} changes (the median; at least {:.0f}); the delay "
+        "with which the first and the last were seen is {:.2f} % of a window (the median; at most {:.2f} %).",
+        estimate(edges).centre, *std::min_element(edges.begin(), edges.end()), 100 * estimate(error).centre,
+        100 * *std::max_element(error.begin(), error.end())));
   }
 
   void sizes() {
-    page_.subheading("Performance and efficiency against n (Fig. 4)");
+    const char* const section = "Performance and efficiency against n (Fig. 4)";
     const auto series = size_series(all_, a_.sweep, most_series);
-    if (series.empty()) return page_.missing("No config was measured at two sizes.");
+    if (series.empty()) return leave_out(section, "No config was measured at two sizes");
+    page_.subheading(section);
     page_.figure(size_figure(name("fig4a"), series, false),
                  "Performance of the configs that were measured at the most sizes.");
     if (const std::string svg = size_figure(name("fig4b"), series, true); !svg.empty())
@@ -171,8 +220,7 @@ class CaseReport {
   }
 
   void hull() {
-    page_.subheading("Energy efficiency against performance (Fig. 5)");
-    if (lacks_energy("there is neither a hull nor a trade-off to show.")) return fastest_table();
+    if (!begins_energy("Energy efficiency against performance (Fig. 5)")) return;
     page_.figure(
         hull_figure(name("fig5"), a_),
         "Every config, the convex hull of all, and its arc from the most efficient to the fastest: no config "
@@ -194,23 +242,32 @@ class CaseReport {
     point_table(a_.sweep.points, order, false);
   }
 
+  // Results come first. Configs that differ on many axes have one column, in which lines may break.
   void point_table(const std::vector<SweepPoint>& points, const std::vector<std::size_t>& chosen,
                    bool energy) {
+    constexpr std::size_t most_axes = 8;
     std::vector<nlohmann::json> configs;
-    for (const SweepPoint& p : points) configs.push_back(p.config);
+    for (const std::size_t i : chosen) configs.push_back(points[i].config);
     const std::vector<std::string> axes = varying_axes(configs);
-    std::vector<std::string> head = axes;
-    head.push_back("GFLOP/s");
+    std::vector<std::string> head = {"GFLOP/s"};
     if (energy) head.insert(head.end(), {"GFLOP/s/W", "long: GFLOP/s", "long: GFLOP/s/W"});
+    if (axes.size() > most_axes)
+      head.emplace_back("config");
+    else
+      head.insert(head.end(), axes.begin(), axes.end());
     Rows rows;
     for (const std::size_t i : chosen) {
-      std::vector<std::string> row;
-      for (const std::string& axis : axes) row.push_back(text_of(points[i].config.at(axis)));
-      row.push_back(fmt::format("{:.1f}", points[i].gflops));
+      std::vector<std::string> row = {fmt::format("{:.1f}", points[i].gflops)};
       if (energy) {
         row.push_back(fmt::format("{:.2f}", *points[i].efficiency));
         add_long(points[i], row);
       }
+      nlohmann::json shown = nlohmann::json::object();
+      for (const std::string& axis : axes) shown[axis] = points[i].config.at(axis);
+      if (axes.size() > most_axes)
+        row.push_back(describe_config(shown));
+      else
+        for (const std::string& axis : axes) row.push_back(text_of(shown[axis]));
       rows.push_back(row);
     }
     page_.table(head, rows);
@@ -229,17 +286,18 @@ class CaseReport {
   }
 
   void correlations() {
-    page_.subheading("Correlation of metrics (Figs. 6 to 8)");
-    if (a_.correlations.empty()) return page_.missing("The rows hold no metric that varies.");
+    const char* const section = "Correlation of metrics (Figs. 6 to 8)";
+    if (a_.correlations.empty()) return leave_out(section, "the rows hold no metric that varies");
+    page_.subheading(section);
     page_.paragraph(
         "Pearson's coefficient of each metric that varies, the forty largest by their size. Names with "
         "\"counters.\" are a profiler's; \"bytes.\" and \"instructions.\" were counted from config and "
         "compiled code; \"config.\" are the config's own fields. A coefficient says what goes together "
         "in this sweep, which is no sample of anything else, and not what causes what.");
-    if (a_.profiled == 0) page_.missing("No counters of a profiler were given (--counters).");
+    if (a_.profiled == 0) leave_out("counters of a profiler", "--counters was not given");
     page_.figure(correlation_figure(name("fig6"), a_.correlations, &Correlation::performance),
                  "Correlation with performance (Fig. 6).");
-    if (lacks_energy("correlations with efficiency (Figs. 7 and 8) are left out.")) return;
+    if (!has_energy()) return leave_out("correlations with efficiency (Figs. 7 and 8)", "no energy");
     page_.figure(correlation_figure(name("fig7"), a_.correlations, &Correlation::efficiency),
                  "Correlation with energy efficiency (Fig. 7).");
     page_.figure(correlation_figure(name("fig8"), a_.correlations, &Correlation::product),
@@ -266,8 +324,7 @@ class CaseReport {
   }
 
   void classes() {
-    page_.subheading("Classes of a metric (Fig. 9)");
-    if (lacks_energy("classes are left out.")) return;
+    if (!begins_energy("Classes of a metric (Fig. 9)")) return;
     std::size_t number = 0;
     for (const ClassOf& one : a_.classes) {
       ++number;
@@ -287,8 +344,7 @@ class CaseReport {
   }
 
   void spreads() {
-    page_.subheading("Spread at equal speed and at equal energy (3.3), quadrants (3.4)");
-    if (lacks_energy("spreads are left out.")) return;
+    if (!begins_energy("Spread at equal speed and at equal energy (3.3), quadrants (3.4)")) return;
     const Spread &energy = *a_.energy_spread, &time = *a_.time_spread;
     page_.paragraph(
         fmt::format("Among configs within {} of {:.0f} GFLOP/s ({} configs) one takes {:.2f} times the "
@@ -322,8 +378,7 @@ class CaseReport {
   }
 
   void alphas() {
-    page_.subheading("What alpha t + (1 - alpha) e picks (3.4)");
-    if (lacks_energy("nothing is weighed against time.")) return;
+    if (!begins_energy("What alpha t + (1 - alpha) e picks (3.4)")) return;
     page_.paragraph(
         "Time and energy are each divided by the least of all configs. With alpha = 0 energy alone counts, "
         "with alpha = 1 time alone.");
@@ -336,8 +391,9 @@ class CaseReport {
   }
 
   void repeats() {
-    page_.subheading("Repeated measurements and the error of the screening");
-    if (a_.repeats.empty()) return page_.missing("No config was measured long.");
+    const char* const section = "Repeated measurements and the error of the screening";
+    if (a_.repeats.empty()) return leave_out(section, "no config was measured long");
+    page_.subheading(section);
     std::vector<double> screen_time, screen_energy;
     Rows rows;
     for (std::size_t i = 0; i < a_.repeats.size(); ++i) {
@@ -365,16 +421,15 @@ class CaseReport {
   }
 
   void predictions() {
-    page_.subheading("Energy of unseen configs from a part of the sweep (section 4)");
-    if (a_.energy_predictions.empty()) {
-      page_.missing(has_energy() ? "There are too few configs to train on some and ask for others."
-                                 : std::string(no_energy) + "none is predicted.");
-      return;
-    }
+    const char* const section = "Energy of unseen configs from a part of the sweep (section 4)";
+    if (a_.energy_predictions.empty())
+      return leave_out(section,
+                       has_energy() ? "too few configs to train on some and predict others" : "no energy");
+    page_.subheading(section);
     page_.paragraph(
-        "The tuner's surrogate (a Gaussian process over the config's fields) is trained on a random part "
-        "and asked for all others; medians of five random parts. Regret is what the config that it "
-        "predicts as best costs over the best of those it did not see.");
+        "The tuner's surrogate (a Gaussian process over the config's fields) is trained on a random part and "
+        "predicts all others; medians of five random parts. Regret is the cost of the config that it "
+        "predicts as best over that of the best unseen config.");
     page_.figure(prediction_figure(name("prediction"), a_),
                  "Error of the prediction over the size of the part.");
     Rows rows;
@@ -383,7 +438,7 @@ class CaseReport {
         rows.push_back({list == &a_.energy_predictions ? "energy" : "time", std::to_string(p.trained),
                         std::to_string(p.asked), percent(p.median_error), percent(p.high_error),
                         percent(p.mean_error), fmt::format("{:.3f}", p.rank), percent(p.regret)});
-    page_.table({"of", "trained on", "asked for", "median error", "90th percentile", "guessing the mean",
+    page_.table({"of", "trained on", "predicted", "median error", "90th percentile", "guessing the mean",
                  "rank correlation", "regret"},
                 rows);
   }
@@ -392,6 +447,7 @@ class CaseReport {
   const CaseAnalysis& a_;
   std::string id_;
   const std::vector<SweepCase>& all_;
+  std::string left_out_;  // sections without data, with the reasons
 };
 
 }  // namespace
@@ -399,8 +455,7 @@ class CaseReport {
 std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::vector<SweepCase>& all,
                           const std::vector<std::string>& files) {
   if (const std::string fault = gnuplot_fault(); !fault.empty())
-    throw Error(ErrorCode::unsupported, "--html",
-                fmt::format("--html draws with gnuplot, and {}; --json needs none", fault));
+    not_supported("--html", "--html draws with gnuplot, and {}; --json needs none", fault);
   HtmlPage page("Performance and energy of a sweep");
   std::string names;
   for (const std::string& file : files)

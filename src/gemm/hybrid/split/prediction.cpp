@@ -1,5 +1,6 @@
-// Costs of steps, the timeline of all shares, and what CPU and copies cost each other: copies take a part of
-// the CPU's time (gamma of equation 6 of Bernabe 2014), and take longer beside its work.
+// A single product is predicted by its steps on a timeline; then copies take a part of the CPU's time (gamma
+// of equation 6 of Bernabe 2014), and take longer beside its work. A batch takes as long as its slowest
+// resource: transfers, copies through pinned buffers, products, or the host's shared memory.
 #include "gemm/hybrid/split/prediction.hpp"
 
 #include <algorithm>
@@ -11,9 +12,8 @@ namespace {
 
 enum TimelineLane { lane_fill = lane_count, lane_empty, lanes_of_gpu };
 
-constexpr double most_chunks = 64;  // of an operand, that staged copies are timed in
-// Until threads that sleep copy a chunk: products of n = 512 and 1024 take about so much more for each of
-// theirs.
+constexpr double most_chunks = 64;  // of an operand, by which staged copies are timed
+// Until sleeping threads copy a chunk: products of n = 512 and 1024 take about this much more per chunk.
 constexpr double copiers_wake_s = 35e-6;
 
 // Puts the steps of one share on the timeline.
@@ -74,7 +74,7 @@ class TimedShare {
   SplitPrediction result;
 
  private:
-  // How many times as long products take for there being so many of them.
+  // The factor by which so many products in a row slow one another.
   double sustained_pace() const {
     double seconds = 0, products = 0;
     for (const StreamStep& step : schedule_.steps) {
@@ -88,10 +88,10 @@ class TimedShare {
   }
 
   void add_operation(std::size_t step, Lane lane, Traffic traffic, const StepCost& cost, int before) {
-    TimedOperation operation;
-    operation.lane = first_lane_ + int(lane);
-    operation.traffic = traffic;
-    operation.start_s = cost.start_s, operation.seconds = cost.seconds;
+    TimedOperation operation{.lane = first_lane_ + int(lane),
+                             .traffic = traffic,
+                             .start_s = cost.start_s,
+                             .seconds = cost.seconds};
     for (std::size_t i = 0; i < lane_count; ++i)
       if (const int needed = schedule_.steps[step].after[i]; needed >= 0)
         operation.after[i] = last_operation_[std::size_t(needed)];
@@ -100,13 +100,11 @@ class TimedShare {
   }
 
   int add_host_copy(int lane, double bytes, int before) {
-    TimedOperation operation;
-    operation.lane = first_lane_ + lane;
-    operation.traffic = Traffic::host_copy;
-    operation.start_s = copiers_wake_s;
-    operation.seconds = bytes * host_copy_.s_per_byte;
-    operation.after[0] = before;
-    return timeline_.add(operation);
+    return timeline_.add({.lane = first_lane_ + lane,
+                          .traffic = Traffic::host_copy,
+                          .start_s = copiers_wake_s,
+                          .seconds = bytes * host_copy_.s_per_byte,
+                          .after = {before, -1, -1, -1}});
   }
 
   void add_copy(std::size_t index) {
@@ -170,10 +168,12 @@ StepCost product_cost(const GpuModel& gpu, const GemmProblem& p) {
 
 StepCost add_cost(const GpuModel& gpu, DType dtype, std::int64_t elements) {
   const double bytes = 3.0 * double(elements) * double(size_bytes(dtype));  // two read, one written
-  return {gpu.gemm[std::size_t(dtype)].start_s,
-          gpu.memory_bytes_per_s > 0 ? bytes / gpu.memory_bytes_per_s : 0};
+  return {gpu.gemm[std::size_t(dtype)].start_s, bytes / gpu.memory_bytes_per_s};
 }
 
+namespace {
+
+// The shares, by number, whose GPUs copy blocks of the resident operand from one another; empty: none.
 std::vector<int> peers_of(const NodeModel& node, const StreamShape& shape, const Split& split) {
   std::vector<int> peers;
   if (split.gpus.size() < 2 || !have_same_slices(shape, split)) return peers;
@@ -184,6 +184,7 @@ std::vector<int> peers_of(const NodeModel& node, const StreamShape& shape, const
   return peers;
 }
 
+// The CPU's part by itself, with `threads` of the model's.
 double host_seconds(const NodeModel& node, const GemmProblem& part, int threads) {
   const GemmTime& time = node.host.gemm[std::size_t(part.dtype)];
   const double alone = time.of(double(part.m), double(part.n), double(part.k));
@@ -191,33 +192,144 @@ double host_seconds(const NodeModel& node, const GemmProblem& part, int threads)
   return time.start_s + (alone - time.start_s) * double(node.host.threads) / std::max(1, threads);
 }
 
-namespace {
+// CPU and GPUs at work together begin so much later than either alone: products of n = 256 to 4096 and small
+// k (results/h100/hybrid-20261126-choice.jsonl.gz).
+constexpr double both_begin_s = 300e-6;
 
-// Times that a byte which is staged passes the host's memory: read, written, and read by the copy engine.
-constexpr double staged_passes = 3;
+// A staged byte passes the host's memory so many times: read and written, and read by the copy engine.
+constexpr double copier_passes = 2, staged_passes = 3;
 
-// What the CPU's part takes beside a pipeline over what it takes alone and beside copies, and what at least
-// the copies take then: operands that come from memory each time meet there
-// (results/h100/hybrid-20261126-panels.jsonl.gz).
+// Factors on the time of the CPU's part beside a pipeline, and at least on that of the copies then: operands
+// that come from memory each time meet there (results/h100/hybrid-20261126-panels.jsonl.gz).
 constexpr double beside_gpus = 1.4;
 constexpr double least_beside_host = 1.25;
 
-// How many times as long transfers take while threads copy to and from rings all the time
+// Factor on the time of transfers while threads copy to and from rings all the time
 // (results/h100/hybrid-20261126-pageable.jsonl.gz).
 constexpr double beside_copiers = 1.4;
 
-// What a GPU's pipeline loses to work of the host that takes `host_s` and makes transfers so many times
-// `slower`: as much as they decide how long it takes.
+// The seconds that a GPU's pipeline loses to work of the host that takes `host_s` and makes transfers
+// `slower` times as long: in the proportion to which transfers decide its time.
 double lost_to_host(const SplitPrediction& prediction, double duplex, double slower, double host_s) {
   const double critical = std::min(1.0, prediction.transfer_s * duplex / prediction.gpu_s);
   return critical * std::min(host_s, prediction.gpu_s * slower) * (1 - 1 / slower);
 }
 
+// Queueing a piece: a thread's time and a launch.
+constexpr double piece_s = 25e-6;
+
+// The most that a thread of the CPU reads and writes, and the cost of a problem beside its work.
+constexpr double thread_bytes_per_s = 12e9, problem_s = 5e-9;
+// Small problems run this much slower than large ones: a part of each vector and each load is not used.
+double small_factor(const GemmProblem& p) { return 1 + 12.0 / double(std::min({p.m, p.n, p.k})); }
+// On the CPU batches are slower again than one large product with operands in its caches, and read memory
+// slower than copies do (results/h100/hybrid-20261127-batches.jsonl.gz: n = 8 to 64).
+constexpr double host_factor = 1.6, host_memory_share = 0.8;
+
+bool is_pinned(const StreamShape& shape, const SplitRequest& request, ProductMatrix which) {
+  return request.pinned[std::size_t(which)] && shape.block(which, nullptr, shape.whole({0, shape.along()}));
+}
+
+class BatchTime {
+ public:
+  BatchTime(const NodeModel& node, const SplitRequest& request)
+      : node_(node), request_(request), shape_(request.problem, SplitSide::problems) {}
+
+  SplitPrediction of(const Split& split) const {
+    SplitPrediction all;
+    const auto on_gpus = double(shape_.along() - split.host_count), on_host = double(split.host_count);
+    if (!split.gpus.empty()) add_gpus(split, all);
+    const double staged = staged_bytes(shape_, request_, on_gpus);
+    const int copiers = staged > 0 && !split.gpus.empty() ? split.copy_threads : 0;
+    const int threads = std::max(1, node_.host.threads - copiers - int(split.gpus.size()));
+    if (split.host_count > 0) all.host_s = host_s(on_host, threads);
+    all.seconds = std::max(all.gpu_s, all.host_s);
+    if (split.host_count == 0 || split.gpus.empty()) return all;
+    const double moved = host_bytes(on_host) + all.copied_bytes + copier_passes * staged;
+    all.seconds = std::max(all.seconds, moved / (host_memory_share * node_.host.memory_bytes_per_s));
+    all.seconds += both_begin_s;
+    return all;
+  }
+
+ private:
+  double bytes_in(double problems) const {
+    double bytes = 0;
+    for (const ProductMatrix which : product_matrices)
+      if (shape_.comes_with_pieces(which)) bytes += double(shape_.device_bytes(which, 1)) * problems;
+    return bytes;
+  }
+  double bytes_out(double problems) const {
+    return double(shape_.device_bytes(ProductMatrix::c, 1)) * problems;
+  }
+  // The bytes that the CPU moves: lines that it only writes are read as well.
+  double host_bytes(double problems) const {
+    return bytes_in(problems) + bytes_out(problems) * (shape_.reads_c() ? 1 : 2);
+  }
+  double compute_s(const GpuModel& gpu, double problems) const {
+    const GemmProblem& p = shape_.problem();
+    const GemmTime& time = gpu.gemm[std::size_t(p.dtype)];
+    const double flops_s =
+        time.s_per_product * double(p.m) * double(p.n) * double(p.k) * small_factor(p) * problems;
+    const double moved = bytes_in(problems) + bytes_out(problems);
+    return std::max(flops_s, moved / gpu.memory_bytes_per_s);
+  }
+
+  double host_s(double problems, int threads) const {
+    const GemmProblem& p = shape_.problem();
+    const GemmTime& time = node_.host.gemm[std::size_t(p.dtype)];
+    const double scale = double(node_.host.threads) / threads;
+    const double flops_s = time.s_per_product * double(p.m) * double(p.n) * double(p.k) * small_factor(p) *
+                           host_factor * problems * scale;
+    const double rate =
+        std::min(thread_bytes_per_s * threads, host_memory_share * node_.host.memory_bytes_per_s);
+    const double moved = host_bytes(problems);
+    return std::max(flops_s, moved / rate) + problem_s * problems / threads;
+  }
+
+  void add_gpus(const Split& split, SplitPrediction& all) const {
+    double staged = 0;
+    for (const GpuShare& share : split.gpus) {
+      const GpuModel& gpu = node_.gpus[std::size_t(share.gpu)];
+      const double in = bytes_in(double(share.count)) * gpu.to_device.s_per_byte;
+      const double out = bytes_out(double(share.count)) * gpu.to_host.s_per_byte;
+      const double slower = gpu.duplex * node_.together.slower(split.gpus.size(), gpu.duplex);
+      const double moving = std::max(in, out) + (slower - 1) * std::min(in, out);
+      const double computing = compute_s(gpu, double(share.count));
+      const double pieces = std::ceil(double(share.count) / double(share.tile));
+      // Nothing overlaps the arrival of the first piece and the departure of the last.
+      const double ends = (in + out + computing) / pieces + gpu.to_device.start_s + gpu.to_host.start_s;
+      all.transfer_s = std::max(all.transfer_s, std::max(in, out));
+      all.compute_s = std::max(all.compute_s, computing);
+      all.gpu_s = std::max(all.gpu_s, std::max({moving, computing, piece_s * pieces}) + ends);
+      all.copied_bytes += bytes_in(double(share.count)) + bytes_out(double(share.count));
+      staged += staged_bytes(shape_, request_, double(share.count));
+    }
+    const double copying = staged * node_.host.copy_by(split.copy_threads).s_per_byte;
+    all.gpu_s = std::max(all.gpu_s, copying) + node_.host.stream_start_s;
+    all.gpu_s =
+        std::max(all.gpu_s, (all.copied_bytes + copier_passes * staged) / node_.host.memory_bytes_per_s);
+  }
+
+  const NodeModel& node_;
+  const SplitRequest& request_;
+  const StreamShape shape_;
+};
+
 }  // namespace
+
+double staged_bytes(const StreamShape& shape, const SplitRequest& request, double problems) {
+  double bytes = 0;
+  for (const ProductMatrix which : product_matrices) {
+    if (shape.is_shared(which) || is_pinned(shape, request, which)) continue;
+    const double passes = which == ProductMatrix::c && shape.reads_c() ? 2 : 1;
+    bytes += passes * double(shape.device_bytes(which, 1)) * problems;
+  }
+  return bytes;
+}
 
 SplitPrediction predict(const NodeModel& node, const SplitRequest& request, const Split& split) {
   const StreamShape shape(request.problem, split.side);
-  if (shape.is_batch()) return predict_batch(node, request, split);
+  if (shape.is_batch()) return BatchTime(node, request).of(split);
   SplitPrediction all;
   if (!split.gpus.empty()) {
     const std::vector<StreamSchedule> schedules = make_schedules(shape, split, peers_of(node, shape, split));
@@ -241,9 +353,8 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     all.gpu_s += node.host.stream_start_s;
   }
   const bool staged = request.pinned != all_matrices;
-  if (node.host.memory_bytes_per_s > 0)
-    all.gpu_s =
-        std::max(all.gpu_s, all.copied_bytes * (staged ? staged_passes : 1) / node.host.memory_bytes_per_s);
+  all.gpu_s =
+      std::max(all.gpu_s, all.copied_bytes * (staged ? staged_passes : 1) / node.host.memory_bytes_per_s);
   const double duplex = split.gpus.empty() ? 1 : node.gpus[std::size_t(split.gpus[0].gpu)].duplex;
   const double slowed = duplex * node.together.slower(split.gpus.size(), duplex);
   if (staged && !split.gpus.empty())
@@ -258,15 +369,15 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     return all;
   }
   alone *= beside_gpus;
-  // Equation 6: what the CPU loses to transfers, for as long as there are any.
+  // Equation 6: the CPU loses a part of its time to transfers, for as long as there are any.
   const double gamma = std::clamp(node.host.gamma, 0.0, 1.0);
   const double lost_all = gamma < 1 ? alone / (1 - gamma) : alone + gamma * all.gpu_s;
   all.host_s = std::min(lost_all, alone + gamma * all.gpu_s);
   if (!staged)
     all.gpu_s += lost_to_host(all, slowed, std::max(least_beside_host, node.host.copies_beside), all.host_s);
-  // While both run they may want more of the memory than it gives.
+  // Together they may need more bytes per second than the memory gives.
   const double wanted = all.copied_bytes / all.gpu_s + bytes(part) / all.host_s;
-  const double longer = node.host.memory_bytes_per_s > 0 ? wanted / node.host.memory_bytes_per_s - 1 : 0;
+  const double longer = wanted / node.host.memory_bytes_per_s - 1;
   if (longer > 0) {
     const double both = std::min(all.gpu_s, all.host_s);
     all.gpu_s += both * longer;

@@ -1,7 +1,6 @@
-// The three ways through a share. Where the resident operand fits, it arrives by slices of k while the first
-// tile is computed, and stays; further tiles then pass through a few buffers. Where it does not, blocks of C
-// stay while slices of both operands pass by, and the next block of C arrives in between. Of a batch, pieces
-// of whole problems pass through a few buffers.
+// The three schedules of a share. A resident operand that fits arrives by slices of k while the first tile is
+// computed, and stays; further tiles pass through a few buffers. If it does not fit, blocks of C stay while
+// slices of both operands pass by. Pieces of a batch pass through a few buffers.
 #include "gemm/hybrid/split/schedule.hpp"
 
 #include <algorithm>
@@ -9,13 +8,12 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t width_grain = 32;  // of tiles, which kernels like to be multiples
+constexpr std::int64_t width_grain = 32;  // of tiles: kernels are faster for multiples
 constexpr std::int64_t pad_bytes = 128;
 
 std::int64_t up_to_multiple(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
 
-// Columns follow one another without gaps where they may, because such copies are the fastest; where their
-// beginnings would then not be aligned for vectors, they are padded.
+// Columns have no gaps, for the fastest copies, unless they need padding to be aligned for vectors.
 StepBuffer step_buffer(const StoredBlock& block, std::int64_t element_bytes) {
   const bool aligned = block.rows * element_bytes % 16 == 0;
   const std::int64_t ld =
@@ -84,7 +82,7 @@ void lay_out_problems(const StreamShape& shape, const std::vector<IndexRange>& p
   }
 }
 
-// Appends steps and remembers which was the last to use each buffer.
+// Appends steps and tracks the last use of each buffer.
 class Writer {
  public:
   Writer(const StreamShape& shape, const GpuShare& share, int share_index, const std::vector<int>& peers)
@@ -102,7 +100,7 @@ class Writer {
 
   StreamSchedule write() {
     if (share_.count > 0)
-      shape_.is_batch() ? batch_way() : stays(shape_, share_) ? resident_way() : blocked_way();
+      shape_.is_batch() ? write_batch() : stays(shape_, share_) ? write_resident() : write_blocked();
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i)
       for (int lane = 0; lane < lane_count; ++lane) {
         const int before = schedule_.steps[i].after[std::size_t(lane)];
@@ -113,7 +111,7 @@ class Writer {
   }
 
  private:
-  // Of the buffers of A and B, and of those of C. A matrix that stays, or serves all problems, has one.
+  // The buffers of A and B, and of C. A matrix that stays, or serves all problems, has one.
   struct Slots {
     int ab = 0, c = 0;
   };
@@ -164,8 +162,7 @@ class Writer {
     last_out_[std::size_t(slots.c)] = last_step();
   }
 
-  // Copies of slices that another share has from the host are made on the lane that is idle until the first
-  // tile leaves, beside this share's own from the host.
+  // Slices of another share are copied on the lane that is idle until the first tile leaves.
   int resident_in(const Piece& piece, const Piece& buffered, const Slots& slots, int unit, int owner) {
     StreamStep& step =
         copy_in(shape_.resident(), owner == index_ ? Lane::in : Lane::out, piece, buffered, slots);
@@ -174,8 +171,8 @@ class Writer {
     return last_step();
   }
 
-  // What serves all problems comes once. A piece enters its buffers when the C that was there has left.
-  void batch_way() {
+  // A matrix that serves all problems arrives once. A piece enters its buffers when the C there has left.
+  void write_batch() {
     const int slots = int(schedule_.buffers[std::size_t(ProductMatrix::c)].size());
     const Piece first = shape_.whole(pieces_[0]);
     for (const ProductMatrix which : product_matrices)
@@ -191,7 +188,7 @@ class Writer {
     }
   }
 
-  void resident_way() {
+  void write_resident() {
     const IndexRange all{share_.first, share_.count};
     const std::vector<IndexRange> tiles = tile_extents(all, share_.first_tile, share_.tile, share_.last_tile);
     first_tile(shape_.whole(tiles[0]));
@@ -206,8 +203,7 @@ class Writer {
     }
   }
 
-  // Rounds of as many slices of the resident operand as there are peers: each has one of a round from the
-  // host, before it asks the others for theirs.
+  // Rounds of a slice of the resident operand for each peer, which copies its own from the host first.
   void first_tile(const Piece& whole) {
     const std::vector<IndexRange> slices = slice_extents(shape_.k(), share_.slice_k);
     const bool adds_c = share_.adds_c && shape_.reads_c();
@@ -226,7 +222,7 @@ class Writer {
       if (share_.slices_streamed) streamed_in(sliced(i), whole, {});
       product(sliced(i), whole, {}, i > 0, from_peer);
       schedule_.steps.back().leaves_c = adds_c && i == 0;
-      last_product_of_ab_[0] = -1;  // each slice has a part of the buffer to itself
+      last_product_of_ab_[0] = -1;  // each slice has its own part of the buffer
     }
     if (adds_c) add_c(whole);
     c_out(whole, whole, {});
@@ -241,7 +237,7 @@ class Writer {
     last_product_of_c_[0] = last_step();
   }
 
-  void blocked_way() {
+  void write_blocked() {
     std::vector<Piece> blocks;
     const IndexRange all{share_.first, share_.count}, k{0, shape_.k()};
     for (const IndexRange& tile : even_extents(all, share_.tile))

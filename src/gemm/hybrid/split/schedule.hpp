@@ -1,7 +1,5 @@
 // The steps of one GPU for its share of a product or batch: which block is copied in, multiplied or copied
-// out, in which buffer, and after which other steps. The executor does the steps, their products are compiled
-// beforehand, and the prediction times them, so that all speak of the same thing. It knows no device and no
-// seconds.
+// out, in which buffer, and after which other steps. Executor and prediction follow it.
 #pragma once
 
 #include <array>
@@ -18,16 +16,15 @@ struct StreamStep {
   ProductMatrix matrix = ProductMatrix::c;  // that a copy moves
   Lane lane = Lane::compute;
   Piece piece;
-  Piece buffered;              // the piece that the buffers are laid out for; only its beginnings count
+  Piece buffered;              // the piece at the beginning of the buffers
   std::array<int, 3> slots{};  // of the buffers of each matrix
-  int from_slot = 0;           // of C, that an add_c adds what came in later from
-  bool adds = false;           // a product onto what is there: of a later slice of k
-  // Of a slice of the resident operand: its number, and the share that has it from the host. Another share
-  // than its own: it is copied from that GPU.
+  int from_slot = 0;           // the buffer of the late C that an add_c adds
+  bool adds = false;           // the product of a later slice of k adds to the buffer
+  // A slice of the resident operand: its number, and the share that gets it from the host and passes it on.
   int unit = -1, owner = 0;
-  bool leaves_c = false;    // a product that does not look at C, which is added later
+  bool leaves_c = false;    // a product without C, which is added later
   bool waited_for = false;  // by a step of another lane
-  // The last step of each lane, by number, that must have ended before; -1: none.
+  // The number of the last step of each lane that must have ended before; -1: none.
   std::array<int, lane_count> after{-1, -1, -1};
 
   bool is_from_peer(int share) const { return unit >= 0 && owner != share; }
@@ -51,29 +48,29 @@ struct StreamSchedule {
   }
 };
 
-// Columns (or rows) of the tiles that `count` is cut into: `first`, then as many as `tile`, to which smaller
-// first ones double, and at the end always half of what is left, as long as that is no less than `last`.
+// Cuts columns (or rows) into tiles: `first`, then up to `tile`, to which smaller first ones double, and at
+// the end always half of the rest, but at least `last`.
 std::vector<IndexRange> tile_extents(const IndexRange& all, std::int64_t first, std::int64_t tile,
                                      std::int64_t last);
 
-// Slices of k, of which later ones are deeper: each adds to C once more, and only the first must come soon.
+// Cuts k into slices that get deeper: each adds to C once more, and only the first must arrive soon.
 std::vector<IndexRange> slice_extents(std::int64_t k, std::int64_t slice);
 
-// The steps of each share of the split. `peers`: the shares, by number, that can have slices of the resident
-// operand from one another; they take turns in getting them from the host.
+// The steps of each share of the split. `peers`: the numbers of the shares that can copy slices of the
+// resident operand from one another; each copies its part of them from the host.
 std::vector<StreamSchedule> make_schedules(const StreamShape& shape, const Split& split,
                                            const std::vector<int>& peers);
 
 // The product that a step forms in device memory.
 GemmProblem device_product(const StreamShape& shape, const StreamSchedule& schedule, const StreamStep& step);
-// From the beginning of a buffer to where the step's block of the matrix lies in it.
+// The offset of the step's block of the matrix in its buffer.
 std::int64_t buffer_offset_bytes(const StreamShape& shape, const StreamSchedule& schedule,
                                  const StreamStep& step, ProductMatrix which);
 
-// True where all shares take the resident operand by the same slices, which can then go from hand to hand.
+// True if all shares have the same slices of the resident operand, which GPUs can then copy from one another.
 bool have_same_slices(const StreamShape& shape, const Split& split);
 
-// Device memory of a share's buffers, without laying out its steps.
+// Device memory of a share's buffers.
 std::int64_t schedule_bytes(const StreamShape& shape, const GpuShare& share);
 
 }  // namespace tilewright

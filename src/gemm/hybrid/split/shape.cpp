@@ -1,5 +1,4 @@
-// Address arithmetic of pieces, for each side and each way in which the problems of a batch follow one
-// another.
+// Address arithmetic of pieces, for each side and each layout of a batch.
 #include "gemm/hybrid/split/shape.hpp"
 
 #include <algorithm>
@@ -8,8 +7,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t columns_grain = 32;  // of columns or rows
-// Kernels that hold several problems in one vector have no tail at such borders; it is also a cache line of
-// interleaved doubles and more.
+// Kernels with several problems in one vector have no tail at such borders. At least a cache line of numbers.
 constexpr std::int64_t problems_grain = 16;
 
 HostPart part_at(const void* operand, std::int64_t offset_bytes, std::int64_t pitch_bytes,
@@ -67,7 +65,7 @@ std::vector<IndexRange> StreamShape::pieces(const IndexRange& range, std::int64_
   std::vector<IndexRange> all;
   for (std::int64_t first = range.first; first < range.end(); first += each)
     all.push_back({first, std::min(each, range.end() - first)});
-  // The last block of a batch may be used in part: what there is of it is a piece of its own.
+  // The last block of a batch may be used in part: that part is a piece of its own.
   if (!has_blocks() || all.empty()) return all;
   IndexRange& last = all.back();
   const std::int64_t rest = last.count % problem_.block;

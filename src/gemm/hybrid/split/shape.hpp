@@ -1,10 +1,8 @@
-// One product or batch of host operands as it is cut for streaming: along what is shared out, which are
-// columns or rows of C or whole problems, and across it. It says which part of which stored matrix a piece
-// is, for all sides and ops, where that lies in host memory, and how it is laid out on a device. It knows no
-// devices and no times.
+// One product or batch of host operands as it is cut for streaming: along columns or rows of C or whole
+// problems, which are shared out, and across them. Maps a piece to parts of the stored matrices, for all
+// sides and ops, to host memory, and to its layout on a device.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -21,8 +19,8 @@ struct IndexRange {
   friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
-// The part of the product that a step touches: `along` counts the columns of C that are shared out (rows or
-// problems, where those are), `across` its other dimension.
+// The part of the product that a step touches: `along` the columns of C (or rows, or problems) that are
+// shared out, `across` its other dimension.
 struct Piece {
   IndexRange across, along, k;
 };
@@ -56,13 +54,13 @@ class StreamShape {
   std::int64_t grain() const;
 
   const OperandLayout& layout(ProductMatrix which) const { return layouts_[std::size_t(which)]; }
-  // From the base address to the end of the last matrix; 0 where pointers say where they lie.
+  // Bytes from the base address to the end of the last matrix; 0 for pointers.
   std::int64_t span_bytes(ProductMatrix which) const;
-  // Nothing where the piece is no block of host memory: problems of a batch are then gathered one by one.
+  // Nothing if the piece is not one block of host memory: problems of a batch are then gathered one by one.
   std::optional<HostPart> block(ProductMatrix which, const void* operand, const Piece& piece) const;
   Piece whole(const IndexRange& along_part) const { return {{0, across()}, along_part, {0, k()}}; }
 
-  // Of a single product: the operand that all tiles need, and the other one.
+  // The operand of a single product that all tiles need, and the other one.
   ProductMatrix resident() const { return by_columns() ? ProductMatrix::a : ProductMatrix::b; }
   ProductMatrix streamed() const { return by_columns() ? ProductMatrix::b : ProductMatrix::a; }
   // The problems of a batch count as columns of C.
@@ -75,8 +73,7 @@ class StreamShape {
   // The product of a piece alone, with the leading dimensions of host memory.
   GemmProblem part(const Piece& piece) const;
 
-  // Of a batch: ranges of at most about `most` problems; of interleaved ones each lies within one block, or
-  // is made of whole ones.
+  // Cuts a batch into ranges of about `most` problems at most; interleaved: within a block, or whole blocks.
   std::vector<IndexRange> pieces(const IndexRange& range, std::int64_t most) const;
   // The product of a piece in device memory, where matrices lie packed.
   GemmProblem packed_product(const IndexRange& piece) const;
@@ -86,9 +83,9 @@ class StreamShape {
   bool comes_with_pieces(ProductMatrix which) const {
     return !is_shared(which) && (which != ProductMatrix::c || reads_c());
   }
-  // The bytes in device memory; of a shared matrix whatever the number of problems.
+  // The bytes in device memory; those of a shared matrix do not depend on `problems`.
   std::int64_t device_bytes(ProductMatrix which, std::int64_t problems) const;
-  // How many items gathering a piece has, bytes of each, and where item i lies.
+  // The items by which a piece is gathered: their number, their bytes, and the place of item i.
   std::int64_t gathered_items(ProductMatrix which, const IndexRange& piece) const;
   std::int64_t gathered_item_bytes(ProductMatrix which, const IndexRange& piece) const;
   HostPart gathered_item(ProductMatrix which, const void* operand, const IndexRange& piece,
@@ -107,7 +104,7 @@ class StreamShape {
   OperandLayouts layouts_;
 };
 
-// Asked for each step of the thousands of schedules that a plan may try.
+// Inline: called for each step of the thousands of schedules that a plan may try.
 inline StoredBlock StreamShape::stored(ProductMatrix which, const Piece& piece) const {
   if (is_batch()) return {0, piece.along.first, 1, piece.along.count};
   const IndexRange &m = by_columns() ? piece.across : piece.along,

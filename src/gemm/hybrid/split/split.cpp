@@ -1,49 +1,40 @@
-// The ways to share a product or batch out: the CPU, one GPU, all of them, CPU and GPUs, each predicted with
-// the tiles that serve it best. The fastest is taken, or the simpler one where the models cannot tell.
-#include "gemm/hybrid/split/split.hpp"
-
+// Takes the fastest of CPU, one GPU, all GPUs, and all together by prediction; of equals the simplest.
 #include <algorithm>
 #include <cmath>
 
 #include "gemm/hybrid/split/prediction.hpp"
-#include "gemm/hybrid/split/tiling.hpp"
+#include "gemm/hybrid/split/shares.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t usual_ring_bytes = std::int64_t(64) << 20;
+constexpr std::int64_t default_ring_bytes = std::int64_t(64) << 20;
 constexpr int shares_tried = 50;  // of a batch
 
-struct PlannedSplit {
-  Split split;
-  SplitPrediction prediction;
-  double seconds() const { return prediction.seconds; }
-};
-using MaybeSplit = std::optional<PlannedSplit>;
+using MaybeSplit = std::optional<Split>;
 
-// What a part for the CPU has to bring beside GPUs: its prediction errs by about as much.
+// The least gain of a part for the CPU beside GPUs: its prediction errs by about as much.
 constexpr double least_gain_together = 0.08;
-// Models are wrong by a few percent, and what takes part can fail: another processor has to bring this much.
+// The least gain of another processor: models err by a few percent, and each that takes part can fail.
 constexpr double least_gain = 0.03;
 
-// The second asks for more than the first, and is taken only where it brings enough.
+// The second asks for more than the first, and is taken only if it gains enough.
 const MaybeSplit& faster(const MaybeSplit& x, const MaybeSplit& y) {
-  return y && (!x || y->seconds() < x->seconds() * (1 - least_gain)) ? y : x;
+  return y && (!x || y->seconds < x->seconds * (1 - least_gain)) ? y : x;
 }
 
-// Ways that cannot serve have no value.
+// Alternatives that are not possible have no value.
 struct PlannedWays {
   MaybeSplit host, one_gpu, all_gpus;
   MaybeSplit shared;           // by CPU and GPUs, as the models say
   MaybeSplit fixed;            // likewise, with the share that was asked for
-  bool gpus_hopeless = false;  // not planned: the CPU is done before they could be
+  bool gpus_hopeless = false;  // not planned: the CPU ends before they could
   const MaybeSplit& gpus() const { return faster(one_gpu, all_gpus); }
 };
 
-constexpr int most_copiers = 16;  // 24 and 32 were slower at all sizes
+constexpr int most_copiers = 16;  // they share a queue: 24 and 32 were slower at all sizes
 
-// The fewest threads that copy about as fast as any number does; half of all where the CPU multiplies. More
-// than some would wait for one another: they share a queue.
+// The fewest threads that copy about as fast as any number does; at most half of all if the CPU multiplies.
 int copy_threads(const HostModel& host, bool multiplies) {
   const int most = std::clamp(host.threads / (multiplies ? 2 : 1), 1, most_copiers);
   const double best = host.copy_by(most).s_per_byte;
@@ -55,54 +46,41 @@ int copy_threads(const HostModel& host, bool multiplies) {
 [[noreturn]] void refuse_memory(const NodeModel& node, const SplitRequest& request) {
   throw Error(
       ErrorCode::out_of_memory, "memory_bytes",
-      fmt::format("a cap of {} bytes of device memory holds not even one {}",
+      fmt::format("{} bytes of device memory are too few for one {}",
                   gpu_memory(node, request, request.gpus.front()),
                   request.problem.layout == Layout::single ? "tile of this product" : "piece of this batch"));
 }
 
-SplitChoice finish(const NodeModel& node, SplitChoice choice, const PlannedSplit& plan,
-                   const std::string& reason) {
-  choice.split = plan.split;
-  choice.split.seconds = plan.prediction.seconds;
-  choice.split.host_s = plan.prediction.host_s;
-  choice.split.gpu_s = plan.prediction.gpu_s;
-  choice.split.transfer_s = plan.prediction.transfer_s;
-  choice.split.compute_s = plan.prediction.compute_s;
+SplitChoice finish(const NodeModel& node, SplitChoice choice, const Split& split, const std::string& reason) {
+  choice.split = split;
   choice.reason = reason + (node.calibrated ? "" : " (by round figures: not calibrated)");
   return choice;
 }
 
-SplitChoice told(const PlannedWays& ways) {
-  SplitChoice choice;
-  if (ways.host) choice.host_only_s = ways.host->seconds();
-  if (ways.one_gpu) choice.one_gpu_s = ways.one_gpu->seconds();
-  if (ways.all_gpus) choice.all_gpus_s = ways.all_gpus->seconds();
-  if (ways.shared) choice.shared_s = ways.shared->seconds();
-  return choice;
-}
-
-// Throws Error(out_of_memory) where nothing can serve.
+// Throws Error(out_of_memory) if there is no alternative.
 SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, const PlannedWays& ways) {
-  const SplitChoice choice = told(ways);
   const MaybeSplit &host = ways.host, &gpus = ways.gpus(), &shared = ways.shared;
-  const auto ms = [](const PlannedSplit& plan) { return plan.seconds() * 1e3; };
+  const auto seconds = [](const MaybeSplit& x) { return x ? std::optional(x->seconds) : std::nullopt; };
+  const SplitChoice choice{{}, seconds(host), seconds(ways.one_gpu), seconds(ways.all_gpus), seconds(shared),
+                           ""};
+  const auto ms = [](const Split& split) { return split.seconds * 1e3; };
   if (request.cpu_share) {
     const double asked = *request.cpu_share;
     const MaybeSplit& taken = asked >= 1 ? host : asked > 0 ? ways.fixed : gpus;
     if (!taken) refuse_memory(node, request);
-    return finish(node, choice, *taken, fmt::format("the CPU's share is {} as asked for", asked));
+    return finish(node, choice, *taken, fmt::format("the CPU's share is {}, as requested", asked));
   }
   if (!host && !gpus) refuse_memory(node, request);
   if (!gpus)
     return finish(node, choice, *host,
-                  request.gpus.empty() ? "there is no GPU that may be used"
+                  request.gpus.empty() ? "no GPU may be used"
                   : ways.gpus_hopeless
-                      ? fmt::format("the CPU takes {:.3g} ms, less than GPUs' transfers", ms(*host))
+                      ? fmt::format("the CPU takes {:.3g} ms, less than the transfers of GPUs", ms(*host))
                       : "not even one tile fits the GPUs' memory");
   if (!host) return finish(node, choice, *gpus, "the CPU may not be used");
-  const bool host_wins = host->seconds() <= gpus->seconds();
-  const PlannedSplit& better = host_wins ? *host : *gpus;
-  if (shared && shared->seconds() < better.seconds() * (1 - least_gain_together))
+  const bool host_wins = host->seconds <= gpus->seconds;
+  const Split& better = host_wins ? *host : *gpus;
+  if (shared && shared->seconds < better.seconds * (1 - least_gain_together))
     return finish(node, choice, *shared,
                   fmt::format("CPU and GPU together take {:.3g} ms of the {:.3g} ms of {} alone", ms(*shared),
                               ms(better), host_wins ? "the CPU" : "the GPUs"));
@@ -110,8 +88,9 @@ SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, con
     return finish(
         node, choice, *host,
         fmt::format("the CPU takes {:.3g} ms, GPUs {:.3g} ms with the transfers", ms(*host), ms(*gpus)));
-  const std::string share = shared ? fmt::format("a share of the CPU's would make it {:.3g} ms", ms(*shared))
-                                   : "the CPU's share would be smaller than a tile";
+  const std::string share = shared
+                                ? fmt::format("with a share for the CPU it would be {:.3g} ms", ms(*shared))
+                                : "the CPU's share would be smaller than a tile";
   return finish(node, choice, *gpus,
                 fmt::format("GPUs take {:.3g} ms, the CPU {:.3g} ms; {}", ms(*gpus), ms(*host), share));
 }
@@ -127,17 +106,17 @@ class Chooser {
     if (request_.may_use_host) ways.host = host_only();
     const double asked = request_.cpu_share.value_or(0);
     ways.gpus_hopeless = ways.host && !is_batch_ && !request_.gpus.empty() && !request_.cpu_share &&
-                         gpus_are_hopeless(ways.host->seconds());
+                         gpus_are_hopeless(ways.host->seconds);
     if (!request_.gpus.empty() && asked < 1 && !ways.gpus_hopeless) {
       ways.one_gpu = best_of_sides(1, 0);
       if (request_.gpus.size() > 1) ways.all_gpus = best_of_counts();
     }
     if (ways.one_gpu && request_.may_use_host) {
       if (request_.cpu_share && asked > 0)
-        ways.fixed = best_of_sides(ways.gpus()->split.gpus.size(), asked);
+        ways.fixed = best_of_sides(ways.gpus()->gpus.size(), asked);
       else if (!request_.cpu_share)
-        ways.shared = is_batch_ ? best_batch_share(ways.gpus()->split.gpus.size())
-                                : best_share(*ways.gpus(), ways.host->seconds());
+        ways.shared = is_batch_ ? best_batch_share(ways.gpus()->gpus.size())
+                                : best_share(*ways.gpus(), ways.host->seconds);
     }
     return decide_split(node_, request_, ways);
   }
@@ -151,10 +130,9 @@ class Chooser {
                     : "neither the CPU nor a GPU may be used");
   }
 
-  // True where no way with a GPU can be taken, by what the least of its transfers and products cost: a plan
-  // takes milliseconds, and products that the CPU makes in less are many. A GPU receives one operand whole
-  // and, for a share x of the product, that much of the other's and of C's bytes; the CPU meanwhile does the
-  // rest.
+  // True if the least that transfers and products of GPUs cost rules them out. This saves planning, which
+  // takes milliseconds, for products that the CPU computes in less. A GPU receives one operand whole and, for
+  // a share x of the product, that much of the other's and of C's bytes; the CPU meanwhile does the rest.
   bool gpus_are_hopeless(double host_s) const {
     const GemmProblem& p = request_.problem;
     const double es = double(size_bytes(p.dtype)), c = double(p.m) * double(p.n) * es;
@@ -172,15 +150,19 @@ class Chooser {
     return host_s <= start + whole && host_s - start < least_gain_together * (host_s + whole);
   }
 
-  PlannedSplit host_only() const {
-    PlannedSplit plan;
-    plan.split.side = is_batch_ ? SplitSide::problems : SplitSide::columns;
-    plan.split.host_count = StreamShape(request_.problem, plan.split.side).along();
-    plan.prediction = predict(node_, request_, plan.split);
-    return plan;
+  Split predicted(Split split) const {
+    static_cast<SplitPrediction&>(split) = predict(node_, request_, split);
+    return split;
   }
 
-  // What a GPU does in a second by itself, of all of the product. Those of a batch have equal shares.
+  Split host_only() const {
+    Split split;
+    split.side = is_batch_ ? SplitSide::problems : SplitSide::columns;
+    split.host_count = StreamShape(request_.problem, split.side).along();
+    return predicted(split);
+  }
+
+  // The part of the product that a GPU alone computes per second. GPUs have equal shares of a batch.
   double rate(const StreamShape& shape, int index) const {
     if (shape.is_batch()) return 1;
     const GpuModel& gpu = node_.gpus[std::size_t(index)];
@@ -189,13 +171,13 @@ class Chooser {
     return 1 / std::max({moved, product_cost(gpu, request_.problem).seconds, 1e-12});
   }
 
-  // Shares of the first `count` GPUs, in proportion to their rates.
+  // Shares of the first `count` GPUs in proportion to their rates.
   Split shares_of(SplitSide side, std::size_t count, double cpu_share) const {
     const StreamShape shape(request_.problem, side);
     const std::int64_t along = shape.along(), grain = shape.grain();
     Split split;
     split.side = side;
-    const std::int64_t unit = request_.cpu_share ? 1 : grain;  // exactly, where it is asked for
+    const std::int64_t unit = request_.cpu_share ? 1 : grain;  // a share of the caller: exactly
     split.host_first =
         along - std::min(along, std::int64_t(std::llround(cpu_share * double(along) / double(unit))) * unit);
     // The border of a batch is one of its blocks.
@@ -215,23 +197,21 @@ class Chooser {
     const bool copies = is_batch_ ? !split.gpus.empty() && staged_bytes(shape, request_, 1) > 0
                                   : request_.pinned != all_matrices;
     if (copies) split.copy_threads = copy_threads(node_.host, split.host_count > 0);
-    if (copies && !is_batch_) split.ring_bytes = usual_ring_bytes;
+    if (copies && !is_batch_) split.ring_bytes = default_ring_bytes;
     return split;
   }
 
   MaybeSplit planned(SplitSide side, std::size_t count, double cpu_share) const {
-    PlannedSplit plan;
-    plan.split = shares_of(side, count, cpu_share);
-    if (!cut_into_tiles(node_, request_, plan.split)) return std::nullopt;
-    plan.prediction = predict(node_, request_, plan.split);
-    return plan;
+    Split split = shares_of(side, count, cpu_share);
+    if (!cut_into_tiles(node_, request_, split)) return std::nullopt;
+    return predicted(std::move(split));
   }
 
   MaybeSplit best_of_sides(std::size_t count, double cpu_share) const {
     if (is_batch_) return planned(SplitSide::problems, count, cpu_share);
     const MaybeSplit columns = planned(SplitSide::columns, count, cpu_share);
     const MaybeSplit rows = planned(SplitSide::rows, count, cpu_share);
-    // Whole columns lie together; rows have to be a gain.
+    // Whole columns lie together; rows must gain enough.
     return faster(columns, rows);
   }
 
@@ -239,28 +219,26 @@ class Chooser {
     MaybeSplit best;
     const std::size_t all = request_.gpus.size();
     for (std::size_t count = is_batch_ ? all : 2; count <= all; ++count) {
-      const MaybeSplit plan = best_of_sides(count, 0);
-      if (plan && (!best || plan->seconds() < best->seconds())) best = plan;
+      const MaybeSplit split = best_of_sides(count, 0);
+      if (split && (!best || split->seconds < best->seconds)) best = split;
     }
     return best;
   }
 
-  // The share that brings both to their end at once if neither slowed the other, and shares around it: the
-  // time has one minimum, which is followed downhill with the tiles of the GPUs' own plan.
-  MaybeSplit best_share(const PlannedSplit& gpus, double host_s) const {
-    const double balance = gpus.seconds() / (gpus.seconds() + std::max(host_s, 1e-12));
-    const StreamShape shape(request_.problem, gpus.split.side);
+  // Descends from the share with which both would end at once if neither slowed the other: the time has one
+  // minimum. The tiles are those of the GPUs' own split.
+  MaybeSplit best_share(const Split& gpus, double host_s) const {
+    const double balance = gpus.seconds / (gpus.seconds + std::max(host_s, 1e-12));
+    const StreamShape shape(request_.problem, gpus.side);
     if (balance * double(shape.along()) < double(shape.grain())) return std::nullopt;
     MaybeSplit best;
     const auto try_share = [&](double share) {
-      PlannedSplit plan;
-      plan.split = shares_of(gpus.split.side, gpus.split.gpus.size(), share);
-      if (plan.split.gpus.size() != gpus.split.gpus.size() || plan.split.host_count <= 0) return false;
-      for (std::size_t i = 0; i < plan.split.gpus.size(); ++i)
-        take_tiles_of(gpus.split.gpus[i], plan.split.gpus[i]);
-      plan.prediction = predict(node_, request_, plan.split);
-      const bool better = !best || plan.seconds() < best->seconds();
-      if (better) best = plan;
+      Split split = shares_of(gpus.side, gpus.gpus.size(), share);
+      if (split.gpus.size() != gpus.gpus.size() || split.host_count <= 0) return false;
+      for (std::size_t i = 0; i < split.gpus.size(); ++i) take_tiles_of(gpus.gpus[i], split.gpus[i]);
+      split = predicted(std::move(split));
+      const bool better = !best || split.seconds < best->seconds;
+      if (better) best = split;
       return better;
     };
     double at = balance;
@@ -272,20 +250,20 @@ class Chooser {
       else if (at + step < 1 && try_share(at + step))
         at += step;
     }
-    if (!best || best->seconds() > gpus.seconds() * (1 - least_gain_together)) return best;
-    // Worth having: with tiles of its own.
-    const double share = double(best->split.host_count) / double(shape.along());
-    const MaybeSplit own = planned(best->split.side, best->split.gpus.size(), share);
-    return own && own->seconds() < best->seconds() ? own : best;
+    if (!best || best->seconds > gpus.seconds * (1 - least_gain_together)) return best;
+    // It gains enough: cut it into tiles of its own.
+    const double share = double(best->host_count) / double(shape.along());
+    const MaybeSplit own = planned(best->side, best->gpus.size(), share);
+    return own && own->seconds < best->seconds ? own : best;
   }
 
   // Cutting a batch is cheap, so that all shares are tried in steps.
   MaybeSplit best_batch_share(std::size_t gpus) const {
     MaybeSplit best;
     for (int i = 1; i < shares_tried; ++i) {
-      const MaybeSplit plan = planned(SplitSide::problems, gpus, double(i) / shares_tried);
-      const bool is_shared = plan && plan->split.host_count > 0 && plan->split.gpus.size() == gpus;
-      if (is_shared && (!best || plan->seconds() < best->seconds())) best = plan;
+      const MaybeSplit split = planned(SplitSide::problems, gpus, double(i) / shares_tried);
+      const bool is_shared = split && split->host_count > 0 && split->gpus.size() == gpus;
+      if (is_shared && (!best || split->seconds < best->seconds)) best = split;
     }
     return best;
   }

@@ -1,31 +1,23 @@
 // One line for the CPU and one for each GPU.
-#include "gemm/hybrid/split/split_text.hpp"
-
 #include "core/fields.hpp"
+#include "gemm/hybrid/split/shares.hpp"
+#include "gemm/run/host.hpp"
 
 namespace tilewright {
 namespace {
-
-std::string time_text(double seconds) {
-  return seconds < 1e-3
-             ? fmt::format("{:.3g} us", seconds * 1e6)
-             : (seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds));
-}
 
 nlohmann::json or_null(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
 std::string share_text(const NodeModel& node, const GpuShare& share, SplitSide side) {
+  const std::string text =
+      fmt::format("GPU {} ({}) {} {} to {} in ", share.gpu, node.gpus[std::size_t(share.gpu)].name,
+                  to_string(side), share.first, share.first + share.count - 1);
   if (side == SplitSide::problems)
-    return fmt::format("GPU {} ({}) problems {} to {} in pieces of {}, {} in flight", share.gpu,
-                       node.gpus[std::size_t(share.gpu)].name, share.first, share.first + share.count - 1,
-                       share.tile, share.stages);
-  std::string text =
-      fmt::format("GPU {} ({}) {} {} to {} in tiles of {} (the first {}, the last {})", share.gpu,
-                  node.gpus[std::size_t(share.gpu)].name, to_string(side), share.first,
-                  share.first + share.count - 1, share.tile, share.first_tile, share.last_tile);
-  return text + fmt::format(", slices of k of {}, {} stages", share.slice_k, share.stages);
+    return text + fmt::format("pieces of {}, {} in flight", share.tile, share.stages);
+  return text + fmt::format("tiles of {} (the first {}, the last {}), slices of k of {}, {} stages",
+                            share.tile, share.first_tile, share.last_tile, share.slice_k, share.stages);
 }
 
 }  // namespace
@@ -39,7 +31,7 @@ double cpu_share(const Split& split) {
 std::string ways_text(const SplitChoice& choice) {
   std::string text;
   const auto add = [&](const char* way, const std::optional<double>& seconds) {
-    if (seconds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", way, time_text(*seconds));
+    if (seconds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", way, seconds_text(*seconds));
   };
   add("CPU only", choice.host_only_s);
   add("one GPU", choice.one_gpu_s);
@@ -68,17 +60,10 @@ std::string split_text(const NodeModel& node, const Split& split, const std::str
 nlohmann::json split_json(const NodeModel& node, const SplitChoice& choice) {
   const Split& split = choice.split;
   nlohmann::json gpus = nlohmann::json::array();
-  for (const GpuShare& share : split.gpus)
-    gpus.push_back({{"gpu", share.gpu},
-                    {"name", node.gpus[std::size_t(share.gpu)].name},
-                    {"first", share.first},
-                    {"count", share.count},
-                    {"tile", share.tile},
-                    {"first_tile", share.first_tile},
-                    {"last_tile", share.last_tile},
-                    {"slice_k", share.slice_k},
-                    {"panel_k", share.panel_k},
-                    {"stages", share.stages}});
+  for (const GpuShare& share : split.gpus) {
+    gpus.push_back(to_json(share));
+    gpus.back()["name"] = node.gpus[std::size_t(share.gpu)].name;
+  }
   return {{"cpu_share", cpu_share(split)},
           {"side", to_string(split.side)},
           {"predicted_s", split.seconds},

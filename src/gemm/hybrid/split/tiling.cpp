@@ -1,17 +1,15 @@
-// Tiles by prediction: from a fair guess on, one quantity after the other is set to what the models say takes
-// least, which needs some twenty predictions instead of hundreds.
-#include "gemm/hybrid/split/tiling.hpp"
-
+// Tiles by some twenty predictions: after a fair guess, each quantity in turn is set to its predicted best.
 #include <algorithm>
 #include <cmath>
 
 #include "gemm/hybrid/split/prediction.hpp"
+#include "gemm/hybrid/split/shares.hpp"
 
 namespace tilewright {
 namespace {
 
 constexpr std::int64_t tile_grain = 64;
-constexpr double usable_memory = 0.9;  // of a GPU that nobody has set a cap for: libraries want some as well
+constexpr double usable_memory = 0.9;  // of a GPU without a cap: libraries need some as well
 
 std::int64_t in_grains(double x, std::int64_t grain, std::int64_t most) {
   const std::int64_t rounded = std::int64_t(std::llround(x / double(grain))) * grain;
@@ -29,7 +27,7 @@ class Tiler {
     bool fits = true, blocks_fit = true;
     for (GpuShare& share : resident.gpus) fits = fits && guess_resident(share);
     if (fits) improve(resident);
-    // Where the operand that stays leaves little room for tiles, blocks may do better.
+    // If the resident operand leaves little room for tiles, blocks may be faster.
     const bool roomy = fits && resident.gpus[0].tile >= std::min<std::int64_t>(256, resident.gpus[0].count);
     if (!roomy) blocks_fit = cut_into_blocks(blocked);
     if (roomy || (fits && !blocks_fit)) split_ = resident;
@@ -44,18 +42,12 @@ class Tiler {
   bool fits(const GpuShare& share) const { return schedule_bytes(shape_, share) <= memory(share); }
 
   bool guess_resident(GpuShare& share) const {
-    share.stages = 3;
-    share.panel_k = shape_.k();
-    share.panel_other = shape_.across();
-    share.slice_k = in_grains(double(shape_.k()) / 16, tile_grain, shape_.k());
-    share.tile = in_grains(double(share.count) / 16, tile_grain, share.count);
-    share.first_tile = std::min(
-        share.count, std::max(share.tile, in_grains(double(share.count) / 4, tile_grain, share.count)));
+    apply({16, 4, 16}, share);
     share.last_tile = share.tile / 4;
     return shrink(share);
   }
 
-  // Halves tiles until they fit; false where none does.
+  // Halves tiles until they fit; false if none does.
   bool shrink(GpuShare& share) const {
     while (!fits(share)) {
       if (share.first_tile > share.tile)
@@ -68,9 +60,9 @@ class Tiler {
     return true;
   }
 
-  // A way to cut, in parts of what is cut; first_tile 0: like the others.
+  // Sizes as fractions 1 / x of the share and of k; first_tile 0: like the others.
   struct Cut {
-    double tile = 16, first_tile = 0, slice = 16, last_tile = 4;  // the last of a tile
+    double tile = 16, first_tile = 0, slice = 16;
     bool slices_streamed = false, adds_c = false;
     int stages = 3;
   };
@@ -87,8 +79,9 @@ class Tiler {
     share.stages = cut.stages;
   }
 
-  // Seeds: what moves most wants small tiles, of which little is left at both ends; what multiplies most a
-  // large first tile, which keeps the GPU busy while the rest arrives. Then one quantity after the other.
+  // Seeds: transfer-bound products need small tiles, which leave little to wait for at both ends;
+  // compute-bound ones a large first tile, which keeps the GPU busy while the rest arrives. Then one quantity
+  // after the other.
   void improve(Split& split) const {
     Cut cut;
     double best = seconds(split);
@@ -102,9 +95,9 @@ class Tiler {
       if (time < best * (1 - 1e-4)) best = time, split = tried, cut = next;
     };
     for (const Cut& seed :
-         {Cut{32, 0, 1, 4, false, false}, Cut{64, 0, 1, 4, false, false}, Cut{32, 4, 16, 4, false, false},
-          Cut{16, 3, 16, 4, true, false}, Cut{16, 2, 32, 4, true, true}, Cut{32, 1.6, 64, 4, true, true},
-          Cut{8, 1.4, 16, 1, true, true}})
+         {Cut{32, 0, 1, false, false}, Cut{64, 0, 1, false, false}, Cut{32, 4, 16, false, false},
+          Cut{16, 3, 16, true, false}, Cut{16, 2, 32, true, true}, Cut{32, 1.6, 64, true, true},
+          Cut{8, 1.4, 16, true, true}})
       try_cut(seed);
     const auto try_all = [&](auto Cut::*quantity, const auto& values) {
       const Cut from = cut;
@@ -118,13 +111,12 @@ class Tiler {
     try_all(&Cut::first_tile, std::array{0.0, 64.0, 16.0, 8.0, 4.0, 3.0, 2.0, 1.6});
     try_all(&Cut::slices_streamed, std::array{!cut.slices_streamed});
     try_all(&Cut::slice, std::array{1.0, 4.0, 8.0, 16.0, 32.0, 64.0});
-    try_all(&Cut::last_tile, std::array{1.0, 2.0, 8.0});
     try_all(&Cut::tile, std::array{cut.tile / 1.5, cut.tile * 1.5});
     try_all(&Cut::stages, std::array{4});
   }
 
-  // Blocks of C that are about square move least for what they multiply. Two of them, and slices between, in
-  // this part of the memory: smaller ones leave less to wait for at both ends.
+  // About square blocks of C move least per product. Two of them, and slices between, use this part of the
+  // memory: smaller ones leave less to wait for at both ends.
   bool set_block(GpuShare& share, std::int64_t slice, int stages, double part) const {
     share.stages = stages;
     share.slice_k = slice;
@@ -185,11 +177,11 @@ class Tiler {
 };
 
 constexpr int pieces_in_flight = 4;
-// Of a share of a batch, unless memory allows fewer: little is left to wait for at both ends.
-constexpr double usual_pieces = 32;
+// Pieces of a share of a batch, unless memory requires more: little is left to wait for at both ends.
+constexpr double default_pieces = 32;
 constexpr double least_piece_bytes = 1 << 20, most_piece_bytes = 32 << 20;
 
-// A share of a batch in pieces, of which several are in flight; false where the GPU holds not even one.
+// Cuts a share of a batch into pieces, several of them in flight; false if the GPU holds not even one.
 bool cut_into_pieces(const StreamShape& shape, std::int64_t memory, GpuShare& share) {
   double each = 0, left = double(memory);
   for (const ProductMatrix which : product_matrices) {
@@ -206,7 +198,7 @@ bool cut_into_pieces(const StreamShape& shape, std::int64_t memory, GpuShare& sh
                       share.count);
   };
   share.tile =
-      in_pieces(std::clamp(each * double(share.count) / usual_pieces, least_piece_bytes, most_piece_bytes));
+      in_pieces(std::clamp(each * double(share.count) / default_pieces, least_piece_bytes, most_piece_bytes));
   for (share.stages = pieces_in_flight; share.stages > 1; --share.stages)
     if (fits(share.stages)) return true;
   share.tile = in_pieces(left / 2);

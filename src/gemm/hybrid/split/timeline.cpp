@@ -1,5 +1,4 @@
-// From event to event: what runs goes on at the speed that its neighbours leave it, until the first of it
-// ends.
+// Steps from event to event: operations run at their speed beside the others until the first ends.
 #include "gemm/hybrid/split/timeline.hpp"
 
 #include <algorithm>
@@ -48,7 +47,7 @@ void Timeline::begin_what_can() {
   }
 }
 
-void Timeline::look_at_traffic() {
+void Timeline::update_traffic() {
   std::fill(directions_.begin(), directions_.end(), std::array<bool, 2>{});
   host_copies_ = 0;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -90,7 +89,7 @@ double Timeline::speed_of(const State& state) const {
 void Timeline::run(int operation) {
   while (operation < 0 || !has_ended(operation)) {
     begin_what_can();
-    look_at_traffic();
+    update_traffic();
     double step = std::numeric_limits<double>::infinity();
     for (const LaneState& lane : lanes_) {
       if (lane.head < 0) continue;
@@ -100,7 +99,7 @@ void Timeline::run(int operation) {
       else if (state.operation.not_before > now_)
         step = std::min(step, state.operation.not_before - now_);
     }
-    if (step == std::numeric_limits<double>::infinity()) return;  // nothing is left that can begin
+    if (step == std::numeric_limits<double>::infinity()) return;  // nothing can begin
     const double before = now_;
     now_ += step;
     if (step > 0 && now_ == before) now_ = std::nextafter(now_, now_ + 1);

@@ -1,6 +1,6 @@
-// A clock for operations queued on lanes that run side by side: each lane does its own in order, an operation
+// A clock for operations queued on lanes that run side by side: each lane runs its own in order, an operation
 // begins when those that it waits for have ended, and lanes that share a link or a memory slow one another
-// down while both are busy. Predictions and the simulated device keep time by it; it moves nothing.
+// down while both are busy. Predictions and the simulated device use it.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-// What an operation is slowed down by.
+// The resource that an operation shares with others.
 enum class Traffic : unsigned char {
   none,       // products, and copies between GPUs
   to_device,  // over the link of a GPU, in either direction
@@ -20,7 +20,7 @@ enum class Traffic : unsigned char {
 
 struct TimedOperation {
   int lane = 0;
-  double not_before = 0;  // for what another clock said
+  double not_before = 0;  // a time of another clock
   Traffic traffic = Traffic::none;
   double start_s = 0;  // before it moves anything; most of it is saved while its lane was busy before
   double seconds = 0;  // by itself
@@ -35,7 +35,7 @@ class Timeline {
   int add(const TimedOperation& operation);
   // Has a queued operation wait for another one as well.
   void hold_back(int operation, int before);
-  // Until the operation has ended, or with -1 all that can. What is added later begins no earlier than now.
+  // Runs until the operation has ended, or with -1 all that can. Later ones begin no earlier than now.
   void run(int operation = -1);
   double now() const { return now_; }
   double end_of(int operation) const { return state_[std::size_t(operation)].end; }
@@ -58,7 +58,7 @@ class Timeline {
   void begin_what_can();
   double own_factor(std::size_t gpu) const;
   double speed_of(const State& state) const;
-  void look_at_traffic();
+  void update_traffic();
 
   int lanes_per_gpu_;
   std::vector<double> duplex_;
@@ -67,14 +67,14 @@ class Timeline {
   std::vector<LaneState> lanes_;
   std::vector<int> ended_;
   double now_ = 0;
-  // Of what runs just now: per GPU whether each direction is in use, how many times as long transfers take
-  // for those of other GPUs, and how many lanes copy on the host.
+  // The state of running operations: the directions in use per GPU, the factor by which other GPUs slow
+  // transfers, and the number of lanes that copy on the host.
   std::vector<std::array<bool, 2>> directions_;
   double slower_ = 1;
   int host_copies_ = 0;
 };
 
-// What is left of an operation's start when its lane was busy until then: it has been launched meanwhile.
+// The part of an operation's start that remains if its lane was busy before: it has been launched meanwhile.
 inline constexpr double queued_start = 0.25;
 
 }  // namespace tilewright

@@ -1,10 +1,9 @@
-// Steps become calls of a StreamDevice. Nothing waits on the host but rings, and at the end the copies out,
-// one after the other, so that as many as possible are known to be complete should the device fail.
+// Steps become calls of a StreamDevice. The host only waits for rings and, at the end, for the copies out,
+// one after the other, so that as many as possible are known to be complete if the device fails.
 #include "gemm/hybrid/stream/share_run.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 namespace tilewright {
 
@@ -14,7 +13,7 @@ ShareRun::ShareRun(StreamRun& run, int index, StreamDevice& device)
   list_out_blocks();
 }
 
-// What is pageable, and problems of which not every piece is a block.
+// Stages pageable matrices, and problems of which not every piece is a block.
 void ShareRun::choose_staged() {
   for (const ProductMatrix which : product_matrices) {
     bool& staged = staged_[std::size_t(which)];
@@ -24,8 +23,8 @@ void ShareRun::choose_staged() {
       if (run_.shape.is_batch() && step.kind == StepKind::copy_out)
         staged = staged || !run_.shape.block(which, operand, step.piece);
   }
-  // A tile that was on its way into C when its device failed is neither old nor new. Where the host is to
-  // compute it again from the old one, it has to come by way of a ring.
+  // A tile that was being copied into C when its device failed is neither old nor new. If the host may have
+  // to compute it again from the old one, it passes a ring.
   if (run_.job.redo_on_host && run_.shape.reads_c()) staged_[std::size_t(ProductMatrix::c)] = true;
 }
 
@@ -50,9 +49,9 @@ void ShareRun::compute() noexcept {
     try {
       device_.wait_all();  // what is queued may still use buffers
     } catch (...) {
-      // It is lost, and does nothing any more.
+      // The device is lost and does nothing any more.
     }
-    output_.reset();  // has what arrived put where it belongs
+    output_.reset();  // finishes the pieces that arrived
     input_.reset();
   }
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -252,7 +251,7 @@ void ShareRun::add_c(const StreamStep& step) {
 
 namespace {
 
-// Takes `next` in where both make one block.
+// Extends `block` by `next` if both form one block.
 bool joins(StoredBlock& block, const StoredBlock& next) {
   if (block.row == next.row && block.rows == next.rows && block.column + block.columns == next.column)
     block.columns += next.columns;

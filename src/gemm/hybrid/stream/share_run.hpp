@@ -1,19 +1,58 @@
-// One GPU's share of a product or batch being computed: its buffers, its rings where operands are pageable,
-// and the steps of its schedule, queued in order by one thread. What becomes of a share that fails is
-// stream.cpp's.
+// One GPU's share of a product or batch being computed: its buffers, its rings for pageable operands, and the
+// steps of its schedule, queued in order by one thread. stream.cpp deals with a share that fails.
 #pragma once
 
+#include <condition_variable>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
-#include "gemm/hybrid/stream/exchange.hpp"
 #include "gemm/hybrid/stream/staging.hpp"
 #include "gemm/hybrid/stream/stream_job.hpp"
 
 namespace tilewright {
 
-// What the shares of one product have in common.
+// Slices of the operand that all GPUs need, on their way from the GPU that has them from the host to the
+// others: the address of each and the mark after which it is there.
+class SliceExchange {
+ public:
+  struct Slice {
+    StreamDevice* device = nullptr;
+    Block block;
+    StreamDevice::Mark mark = 0;
+  };
+
+  SliceExchange(int shares, int slices) : slices_(std::size_t(slices)), failed_(std::size_t(shares)) {}
+
+  void offer(int slice, const Slice& place) {
+    const std::lock_guard lock(mutex_);
+    slices_[std::size_t(slice)] = place;
+    changed_.notify_all();
+  }
+  // The share will offer no further slices.
+  void fail(int share) {
+    const std::lock_guard lock(mutex_);
+    failed_[std::size_t(share)] = true;
+    changed_.notify_all();
+  }
+  // Waits until the slice is queued on its owner; returns nothing if that share failed.
+  std::optional<Slice> take(int slice, int owner) {
+    std::unique_lock lock(mutex_);
+    const std::optional<Slice>& place = slices_[std::size_t(slice)];
+    changed_.wait(lock, [&] { return place.has_value() || failed_[std::size_t(owner)]; });
+    return failed_[std::size_t(owner)] ? std::nullopt : place;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::optional<Slice>> slices_;
+  std::vector<bool> failed_;
+};
+
+// The common state of the shares of one product.
 struct StreamRun {
   const StreamJob& job;
   const StreamShape shape;
@@ -27,8 +66,7 @@ class ShareRun {
  public:
   ShareRun(StreamRun& run, int index, StreamDevice& device);
 
-  // By one thread. Returns when the share's part of C is complete in host memory; what it throws is kept as
-  // failure().
+  // By one thread. Returns when its part of C is in host memory; failure() keeps exceptions.
   void compute() noexcept;
   // After all shares have returned: gives the buffers back.
   void release() noexcept;
@@ -36,8 +74,7 @@ class ShareRun {
   std::exception_ptr failure() const { return failure_; }
   StreamDevice& device() const { return device_; }
   double seconds() const { return seconds_; }
-  // Blocks of C that are not known to be complete, one after the other and adjacent ones joined; of a batch
-  // its problems are columns. Asks for no memory.
+  // Calls use() with each block of C that may be incomplete, adjacent ones joined. Allocates nothing.
   void each_missing(const std::function<void(const StoredBlock&)>& use) const;
 
  private:
@@ -61,7 +98,7 @@ class ShareRun {
   void note_arrivals();
 
   bool is_staged(ProductMatrix which) const { return staged_[std::size_t(which)]; }
-  // Where the step's block of the matrix lies in its buffer; and in host memory too.
+  // The address of the step's block of the matrix in its buffer; with its place in host memory.
   char* in_buffer(const StreamStep& step, ProductMatrix which) const;
   StagedBlock block_of(const StreamStep& step, ProductMatrix which) const;
 

@@ -1,5 +1,4 @@
-// Rings in use. Nothing here blocks while there is anything else to do: buffers are filled as soon as they
-// are free, and a device is waited for only when all of them are on their way.
+// Buffers are filled as soon as they are free; a device is waited for only when all of them are being copied.
 #include "gemm/hybrid/stream/staging.hpp"
 
 #include <algorithm>
@@ -31,8 +30,7 @@ void copy_columns(const Block& to, const Block& from, const BlockShape& shape) {
                 std::size_t(joined ? shape.bytes() : bytes));
 }
 
-// Columns first ... first + count - 1 of the block, or items of what is gathered, between host memory and a
-// buffer in which they lie packed.
+// Copies columns or gathered problems first ... first + count - 1 between host memory and a packed buffer.
 void copy_items(const StagedBlock& block, void* buffer, bool in, std::int64_t first, std::int64_t count) {
   const auto copy = [in](const HostPart& host, void* packed) {
     const Block at{packed, column_bytes(host.shape)};
@@ -49,7 +47,7 @@ void copy_items(const StagedBlock& block, void* buffer, bool in, std::int64_t fi
          static_cast<char*>(buffer) + i * bytes);
 }
 
-// So many bytes are a thread's at a time.
+// A thread copies about so many bytes at a time.
 constexpr std::int64_t piece_bytes = std::int64_t(128) << 10;
 
 void submit_copy(Workers& team, const StagedBlock& block, void* buffer, bool in, Workers::Ticket& ticket) {
@@ -88,34 +86,29 @@ RingSize ring_size(std::int64_t ring_bytes, std::int64_t most_bytes) {
   return {slot_bytes, std::size_t(std::clamp<std::int64_t>(ring_bytes / slot_bytes, 2, slots_of_ring))};
 }
 
-Block StagingRing::slot(std::size_t index, const BlockShape& shape) const {
+Block StagedCopies::slot(std::size_t index, const BlockShape& shape) const {
   return {static_cast<char*>(memory_->data()) + std::int64_t(index) * size_.slot_bytes, column_bytes(shape)};
 }
 
 StagedInput::StagedInput(StreamDevice& device, Workers& team, const RingSize& ring,
                          const std::vector<StagedBlock>& blocks)
-    : device_(device), team_(team), ring_(device, ring), tickets_(ring_.slots()), marks_(ring_.slots(), 0) {
+    : StagedCopies(device, team, ring), marks_(ring.slots, 0) {
   for (const StagedBlock& block : blocks) {
-    const std::vector<StagedBlock> pieces = pieces_of(block, ring_.slot_bytes());
+    const std::vector<StagedBlock> pieces = pieces_of(block, slot_bytes());
     pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
     ends_.push_back(pieces_.size());
   }
 }
 
-// Threads must not write into buffers that are gone.
-StagedInput::~StagedInput() {
-  for (Workers::Ticket& ticket : tickets_) team_.finish(ticket);
-}
-
 void StagedInput::fill(std::size_t piece) {
   const StagedBlock& block = pieces_[piece];
-  const std::size_t slot = piece % ring_.slots();
-  submit_copy(team_, block, ring_.slot(slot, block.shape).data, true, tickets_[slot]);
+  const std::size_t slot = piece % size_.slots;
+  submit_copy(team_, block, this->slot(slot, block.shape).data, true, tickets_[slot]);
 }
 
 void StagedInput::fill_ahead() {
-  while (filled_ < pieces_.size() && filled_ < copied_ + ring_.slots()) {
-    if (filled_ >= ring_.slots() && !device_.has_passed(marks_[filled_ % ring_.slots()])) return;
+  while (filled_ < pieces_.size() && filled_ < copied_ + size_.slots) {
+    if (filled_ >= size_.slots && !device_.has_passed(marks_[filled_ % size_.slots])) return;
     fill(filled_++);
   }
 }
@@ -124,7 +117,7 @@ void StagedInput::copy_next() {
   const std::size_t end = ends_.front();
   ends_.pop_front();
   for (; copied_ < end; ++copied_) {
-    const std::size_t slot = copied_ % ring_.slots();
+    const std::size_t slot = copied_ % size_.slots;
     fill_ahead();
     if (filled_ == copied_) {
       device_.wait(marks_[slot]);
@@ -132,21 +125,9 @@ void StagedInput::copy_next() {
     }
     team_.finish(tickets_[slot]);
     const StagedBlock& block = pieces_[copied_];
-    device_.copy_in(block.device, ring_.slot(slot, block.shape), block.shape);
+    device_.copy_in(block.device, this->slot(slot, block.shape), block.shape);
     marks_[slot] = device_.mark(Lane::in);
   }
-}
-
-StagedOutput::StagedOutput(StreamDevice& device, Workers& team, const RingSize& ring,
-                           std::function<void(int)> arrived)
-    : device_(device),
-      team_(team),
-      ring_(device, ring),
-      arrived_(std::move(arrived)),
-      tickets_(ring_.slots()) {}
-
-StagedOutput::~StagedOutput() {
-  for (Workers::Ticket& ticket : tickets_) team_.finish(ticket);
 }
 
 void StagedOutput::add(int piece, const StagedBlock& block, StreamDevice::Mark after) {
@@ -155,12 +136,12 @@ void StagedOutput::add(int piece, const StagedBlock& block, StreamDevice::Mark a
 }
 
 void StagedOutput::empty(const Entry& entry) {
-  void* const buffer = ring_.slot(entry.slot, entry.block.shape).data;
+  void* const buffer = slot(entry.slot, entry.block.shape).data;
   emptying_.push_back(entry);
-  // Handed over whole or not at all, and noted without an allocation between: a piece that is in the hands of
-  // the team and not noted would be computed again from the C that the team has overwritten.
+  // Submits the whole piece or nothing, and notes it without an allocation between: a piece that is submitted
+  // but not noted would be computed again from the C that the team has overwritten.
   submit_copy(team_, entry.block, buffer, false, tickets_[entry.slot]);
-  arrived_(entry.piece);  // whatever goes wrong from here on, the destructor sees to it
+  arrived_(entry.piece);  // the destructor finishes it whatever fails from here on
 }
 
 void StagedOutput::serve() {
@@ -169,11 +150,11 @@ void StagedOutput::serve() {
     empty(copying_.front());
     copying_.pop_front();
   }
-  while (!waiting_.empty() && copying_.size() + emptying_.size() < ring_.slots()) {
+  while (!waiting_.empty() && copying_.size() + emptying_.size() < size_.slots) {
     Entry entry = waiting_.front();
-    entry.slot = next_slot_++ % ring_.slots();
+    entry.slot = next_slot_++ % size_.slots;
     device_.hold_back(Lane::out, entry.mark);
-    device_.copy_out(ring_.slot(entry.slot, entry.block.shape), entry.block.device, entry.block.shape);
+    device_.copy_out(slot(entry.slot, entry.block.shape), entry.block.device, entry.block.shape);
     queued_[std::size_t(entry.piece)] = entry.mark = device_.mark(Lane::out);
     waiting_.pop_front();
     copying_.push_back(entry);

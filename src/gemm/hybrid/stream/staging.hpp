@@ -1,6 +1,5 @@
-// Blocks of pageable host memory, or problems that lie apart, on their way to a GPU and back: through rings
-// of pinned buffers, which threads fill ahead of the copies and empty behind them. Which blocks, and what
-// must have happened before, is the executor's.
+// Moves blocks of pageable host memory, or problems that lie apart, to a GPU and back: through rings of
+// pinned buffers, which threads fill ahead of the copies and empty behind.
 #pragma once
 
 #include <deque>
@@ -14,105 +13,104 @@
 
 namespace tilewright {
 
-// Problems of a batch that make no block of host memory: items of it are copied one after the other.
+// Problems of a batch that are not one block of host memory: their items are copied one by one.
 struct GatheredProblems {
   const StreamShape* shape = nullptr;  // null: they are a block
   ProductMatrix matrix = ProductMatrix::c;
   IndexRange problems;
 };
 
-// A block of host memory and its place in device memory. Of gathered problems `host` is where their operand
-// begins.
+// A block of host memory and its place in device memory. `host` of gathered problems is the operand's.
 struct StagedBlock {
   Block host, device;
   BlockShape shape;
   GatheredProblems gathered = {};
 };
 
-// The same block in pieces of at most `bytes`: of whole columns where one fits, else of parts of columns.
-// What is gathered stays whole.
+// Pieces of at most `bytes`: whole columns if one fits, else parts; gathered problems stay whole.
 std::vector<StagedBlock> pieces_of(const StagedBlock& block, std::int64_t bytes);
 
-// How many buffers a ring has, and of how many bytes.
+// The bytes of each buffer of a ring, and their number.
 struct RingSize {
   std::int64_t slot_bytes = 0;
   std::size_t slots = 0;
 };
-// A ring of at most `ring_bytes`, or of what passes through, if that is less.
+// A ring of at most `ring_bytes`, or `most_bytes` if no more will pass.
 RingSize ring_size(std::int64_t ring_bytes, std::int64_t most_bytes);
 
-// Pinned buffers in a row. How many bytes each holds does not depend on what passes through.
-class StagingRing {
+// A ring of pinned buffers that threads fill or empty. Its sizes do not depend on the blocks that pass.
+class StagedCopies {
  public:
-  StagingRing(StreamDevice& device, const RingSize& size)
-      : size_(size), memory_(device.allocate_pinned(size.slot_bytes * std::int64_t(size.slots))) {}
+  // Waits for the threads: they must not use buffers that are gone.
+  ~StagedCopies() {
+    for (Workers::Ticket& ticket : tickets_) team_.finish(ticket);
+  }
   std::int64_t slot_bytes() const { return size_.slot_bytes; }
-  std::size_t slots() const { return size_.slots; }
+
+ protected:
+  StagedCopies(StreamDevice& device, Workers& team, const RingSize& ring)
+      : device_(device),
+        team_(team),
+        size_(ring),
+        memory_(device.allocate_pinned(ring.slot_bytes * std::int64_t(ring.slots))),
+        tickets_(ring.slots) {}
   Block slot(std::size_t index, const BlockShape& shape) const;
 
- private:
-  RingSize size_;
+  StreamDevice& device_;
+  Workers& team_;
+  const RingSize size_;
   std::unique_ptr<PinnedMemory> memory_;
+  std::vector<Workers::Ticket> tickets_;  // of slots
 };
 
-// Copies in of blocks whose order is known beforehand.
-class StagedInput {
+// Copies in blocks in an order that is known beforehand.
+class StagedInput : public StagedCopies {
  public:
   StagedInput(StreamDevice& device, Workers& team, const RingSize& ring,
               const std::vector<StagedBlock>& blocks);
-  ~StagedInput();
 
   // Queues the copies of the next block of the list.
   void copy_next();
-  // Has buffers filled that are free, for blocks to come.
+  // Has free buffers filled for later blocks.
   void fill_ahead();
 
  private:
   void fill(std::size_t piece);
 
-  StreamDevice& device_;
-  Workers& team_;
-  StagingRing ring_;
   std::vector<StagedBlock> pieces_;
-  std::deque<std::size_t> ends_;           // of the blocks that are left, in pieces
-  std::vector<Workers::Ticket> tickets_;   // of slots
+  std::deque<std::size_t> ends_;           // of the remaining blocks, in pieces
   std::vector<StreamDevice::Mark> marks_;  // after the last copy from each slot
   std::size_t filled_ = 0, copied_ = 0;    // pieces
 };
 
-// Copies out. `arrived` is called with the number of each piece that the device has brought back whole: it is
-// in host memory once this object has finished or is gone.
-class StagedOutput {
+// Copies out. Calls `arrived` with the number of each piece that the device has brought back whole: it is in
+// host memory once this object has finished or is destroyed.
+class StagedOutput : public StagedCopies {
  public:
   StagedOutput(StreamDevice& device, Workers& team, const RingSize& ring,
-               std::function<void(int piece)> arrived);
-  ~StagedOutput();
+               std::function<void(int piece)> arrived)
+      : StagedCopies(device, team, ring), arrived_(std::move(arrived)) {}
 
-  std::int64_t slot_bytes() const { return ring_.slot_bytes(); }
   // One piece, of at most slot_bytes(), which is copied out after the mark.
   void add(int piece, const StagedBlock& block, StreamDevice::Mark after);
-  // Does what can be done without waiting.
+  // Makes progress without waiting.
   void serve();
-  // Waits until the piece has been queued for copying: the mark after its copy.
+  // Waits until the piece has been queued for copying. Returns the mark after its copy.
   StreamDevice::Mark mark_after(int piece);
-  // Waits until all that was added is in host memory.
+  // Waits until all pieces are in host memory.
   void finish();
 
  private:
   struct Entry {
     int piece;
     StagedBlock block;
-    StreamDevice::Mark mark;  // before it is queued: to wait for; then: after its copy
+    StreamDevice::Mark mark;  // before its copy is queued: to wait for; then: after its copy
     std::size_t slot = 0;
   };
   void empty(const Entry& entry);
   void wait_for_one();
 
-  StreamDevice& device_;
-  Workers& team_;
-  StagingRing ring_;
   std::function<void(int)> arrived_;
-  std::vector<Workers::Ticket> tickets_;
   std::deque<Entry> waiting_, copying_, emptying_;
   std::vector<StreamDevice::Mark> queued_;  // after each piece's copy; 0: not yet
   std::size_t next_slot_ = 0;

@@ -1,7 +1,4 @@
-// All shares of a split at once: a thread for each GPU, the CPU's part on the calling one, and afterwards
-// what a GPU that failed has not brought back.
-#include "gemm/hybrid/stream/stream.hpp"
-
+// Runs all shares of a split at once: a thread per GPU, the CPU's part here, then what a failed GPU left.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -39,14 +36,14 @@ class StreamedGemm {
     for (std::size_t i = 0; i < job.split.gpus.size(); ++i)
       shares_.push_back(
           std::make_unique<ShareRun>(run_, int(i), *job.devices.at(std::size_t(job.split.gpus[i].gpu))));
-    // Once C is written to, nothing is thrown for want of memory.
+    // Reserved now: nothing may throw for lack of memory once C is written to.
     report_.gpu_s.reserve(shares_.size());
     report_.failures.reserve(shares_.size());
   }
 
   StreamReport compute() {
     const auto begin = SteadyClock::now();
-    // The last share has this thread, where the CPU has no part.
+    // The last share runs on this thread if the CPU has no part.
     const bool host = job_.split.host_count > 0;
     const std::size_t on_threads = host || shares_.empty() ? shares_.size() : shares_.size() - 1;
     std::exception_ptr host_failure = start(on_threads);
@@ -81,7 +78,7 @@ class StreamedGemm {
 
   Workers& threads() { return job_.threads != nullptr ? *job_.threads : own_threads_; }
 
-  // What keeps threads from being started; then none is running.
+  // Returns the error if threads cannot be started; then none is running.
   std::exception_ptr start(std::size_t count) {
     try {
       threads().grow(count);  // each has a thread of its own: they may wait for one another
@@ -91,7 +88,7 @@ class StreamedGemm {
     } catch (const std::system_error&) {
       return std::make_exception_ptr(
           Error(ErrorCode::out_of_memory, "threads",
-                fmt::format("{} threads for GPUs cannot be started; C is as it was", count)));
+                fmt::format("{} threads for GPUs cannot be started; C is unchanged", count)));
     }
     return nullptr;
   }
@@ -119,8 +116,8 @@ class StreamedGemm {
     job_.multiply_on_host(shape.part(piece), part);
   }
 
-  // Has the host compute what a failed share has not brought back, or says what is missing. Who cannot be
-  // told of an error asks for the former, and gets it whatever failed.
+  // The host computes the part that a failed share has not brought back, or the error names it. Callers that
+  // cannot receive an error ask for the former, and get it whatever failed.
   void settle(const ShareRun& share) {
     if (job_.redo_on_host) share.each_missing([this](const StoredBlock& block) { multiply(block); });
     try {
@@ -154,7 +151,7 @@ class StreamedGemm {
     undefined_.insert(undefined_.end(), missing.begin(), missing.end());
   }
 
-  // Of the missing blocks, along what was shared out, without what is missing twice.
+  // The extents of the missing blocks along the shared dimension, joined.
   std::vector<IndexRange> extents_of(const std::vector<StoredBlock>& blocks) const {
     std::vector<IndexRange> extents;
     for (const StoredBlock& block : blocks)
@@ -190,7 +187,7 @@ class StreamedGemm {
   std::vector<std::unique_ptr<ShareRun>> shares_;
   Workers::Ticket begun_;
   StreamReport report_;
-  std::string trouble_;  // of shares that nobody makes good
+  std::string trouble_;  // of shares that the host does not compute again
   ErrorCode first_code_ = ErrorCode::internal;
   std::vector<StoredBlock> undefined_;
 };

@@ -1,10 +1,10 @@
 // One GPU as the pipelined executor uses it: memory, three queues that run side by side (copies in, copies
-// out, products), and marks by which one queue waits for what another did. A real GPU stands in
-// cuda_device.cpp; the one of simulated_device.hpp keeps a clock of its own and serves predictions and tests.
-// What is moved when is stream.hpp's.
+// out, products), and marks by which one queue waits for another. cuda_device.cpp has the real GPU; the one
+// of simulated_device.hpp has its own clock, for tests. stream_job.hpp decides what is moved when.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,8 +17,7 @@ namespace tilewright {
 enum class Lane : std::uint8_t { in, compute, out };
 constexpr int lane_count = 3;
 
-// A part of a matrix stored by columns: `rows` x `columns` elements of `element_bytes` bytes whose columns
-// begin `pitch_bytes` apart.
+// A part of a matrix: `rows` x `columns` elements of `element_bytes` bytes, columns `pitch_bytes` apart.
 struct Block {
   void* data = nullptr;
   std::int64_t pitch_bytes = 0;
@@ -50,9 +49,9 @@ class StreamDevice {
 
   virtual ~StreamDevice() = default;
   virtual std::string name() const = 0;
-  // That an executor may allocate now.
+  // The bytes that an executor may allocate now.
   virtual std::int64_t free_bytes() const = 0;
-  // Whether another device's memory is reached without a detour through the host's.
+  // True if another device's memory is reached without a detour through the host's.
   virtual bool reaches(const StreamDevice& other) const = 0;
 
   // Throw Error(out_of_memory) naming the bytes.
@@ -60,42 +59,48 @@ class StreamDevice {
   virtual std::unique_ptr<PinnedMemory> allocate_pinned(std::int64_t bytes) = 0;
   virtual bool is_pinned(const void* address, std::int64_t bytes) const = 0;
 
-  // All of the following are queued and return at once. They throw Error(device_lost) where the device is
-  // gone, which may be told later than it happened: by the next call, or by wait().
+  // All of the following are queued and return at once. They throw Error(device_lost) if the device is gone,
+  // possibly late: by the next call, or by wait().
   virtual void copy_in(const Block& to_device, const Block& from_host, const BlockShape& shape) = 0;
   virtual void copy_out(const Block& to_host, const Block& from_device, const BlockShape& shape) = 0;
-  // On the lane, which is not `compute`, from memory of `other`, which must be reached, after `mark` of that
-  // device, on which another thread may be queueing meanwhile. Lane `out` is idle while operands arrive, so
-  // that such copies do not wait for those of the host.
+  // On the lane, not `compute`, from memory of `other`, which must be reached, after its `mark`; another
+  // thread may queue there. Lane `out` is idle while operands arrive.
   virtual void copy_from_peer(Lane lane, const Block& to, StreamDevice& other, const Block& from,
                               const BlockShape& shape, Mark mark) = 0;
   // C = alpha op(A) op(B) + beta C, on lane `compute`, of operands in this device's memory: single matrices.
   virtual void multiply(const GemmProblem& problem, const Operands& operands) = 0;
 
-  // Whether add() is there; without it C is always copied in before the product.
+  // True if add() is implemented; else C is always copied in before the product.
   virtual bool adds() const { return false; }
-  // to += beta from, element by element, on lane `compute`, both in this device's memory; beta as in
-  // Operands, a value of the type.
+  // to += beta from, by elements, on lane `compute`, both in this device's memory; beta as in Operands.
   virtual void add(DType, const Block& /*to*/, const Block& /*from*/, const BlockShape&,
                    const void* /*beta*/) {
     throw Error(ErrorCode::unsupported, "device", name() + " cannot add matrices");
   }
 
-  // The lane as kernels outside of this interface are queued on it; null where there is none.
+  // The stream of the lane, for kernels outside of this interface; null if it has none.
   virtual CUstream_st* native_stream(Lane) const { return nullptr; }
 
-  // After what was queued on the lane so far.
+  // A mark after all work queued on the lane so far.
   virtual Mark mark(Lane lane) = 0;
-  // What is queued on the lane from now on begins after the mark.
+  // Work queued on the lane from now on begins after the mark.
   virtual void hold_back(Lane lane, Mark mark) = 0;
   // The host waits for the mark.
   virtual void wait(Mark mark) = 0;
-  // The same, leaving the core to others meanwhile at the price of some 0.1 ms: threads that multiply wait
-  // for the slowest of them, which shares its core with one that spins.
+  // The same without spinning, at the price of some 0.1 ms: threads that multiply wait for the slowest of
+  // them, which would share its core with the one that spins.
   virtual void wait_asleep(Mark mark) { wait(mark); }
-  // Whether wait() would return at once; false where that cannot be told without waiting.
+  // True if wait() would return at once; false if that is unknown.
   virtual bool has_passed(Mark) { return false; }
   virtual void wait_all() = 0;
 };
+
+// Multiplies on the device that it was given to, queued on operands.stream.
+using DeviceMultiply = std::function<void(const GemmProblem&, const Operands&)>;
+
+// A GPU of this machine, in builds with GPU sources; `multiply` must not wait. The device is used by one
+// thread at a time; copy_from_peer() of another may meanwhile ask it for its marks. Throws Error(unsupported)
+// without a driver and Error(invalid_argument) for a GPU that does not exist.
+std::unique_ptr<StreamDevice> make_cuda_device(int ordinal, DeviceMultiply multiply);
 
 }  // namespace tilewright

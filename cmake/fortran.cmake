@@ -1,0 +1,18 @@
+# The Fortran module (doors/fortran) is installed as a source, because module files serve the compiler alone that wrote
+# them. Developers compile it, with the example that tests it.
+feature(TILEWRIGHT_FORTRAN AUTO "Compile the Fortran module and its example, which AUTO does for developers only")
+set(FORTRAN_MISSING "")
+if(TILEWRIGHT_FORTRAN STREQUAL AUTO AND (NOT TILEWRIGHT_DEVELOPER OR TILEWRIGHT_SANITIZE OR TILEWRIGHT_BUNDLE))
+  set(FORTRAN_MISSING "TILEWRIGHT_FORTRAN=AUTO compiles it in the dev preset alone")
+elseif(NOT TILEWRIGHT_FORTRAN STREQUAL OFF)
+  include(CheckLanguage)
+  check_language(Fortran)
+  if(NOT CMAKE_Fortran_COMPILER)
+    set(FORTRAN_MISSING "no Fortran compiler was found")
+  endif()
+endif()
+decide(HAS_FORTRAN TILEWRIGHT_FORTRAN "${FORTRAN_MISSING}")
+if(HAS_FORTRAN)
+  enable_language(Fortran)
+endif()
+part_report("Fortran module" HAS_FORTRAN "${CMAKE_Fortran_COMPILER}")

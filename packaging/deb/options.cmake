@@ -1,0 +1,12 @@
+# Read by `cpack` for each generator: who maintains the packages, and the time that the archives bear.
+if(DEFINED ENV{DEBEMAIL})
+  set(NAME "tilewright authors")
+  if(DEFINED ENV{DEBFULLNAME})
+    set(NAME "$ENV{DEBFULLNAME}")
+  endif()
+  set(CPACK_PACKAGE_CONTACT "${NAME} <$ENV{DEBEMAIL}>")
+  set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${CPACK_PACKAGE_CONTACT}")
+endif()
+if(CPACK_GENERATOR STREQUAL DEB AND CPACK_TILEWRIGHT_MARCH STREQUAL native)
+  message(WARNING "TILEWRIGHT_MARCH=native: `bench` of these packages needs this processor; configure with -DTILEWRIGHT_MARCH=x86-64")
+endif()
