@@ -59,7 +59,7 @@ struct TuneSession::Impl {
       double ring_bytes = cold_bytes;
       if (!pay_for_operands(i, ring_bytes)) continue;
       if (left_s() <= 0 && (i > 0 || !options.at_least_one)) return end("the budget is used up");
-      if (!tune_one(i, left_s() / double(operations.size() - i), ring_bytes)) {
+      if (!tune_one(i, share_s(i), ring_bytes)) {
         report.stopped = true;
         return end("interrupted");
       }
@@ -70,6 +70,13 @@ struct TuneSession::Impl {
 
   double spent_s() const { return options.clock.now() - begin_s; }
   double left_s() const { return budget_s - spent_s(); }
+
+  // The part of the budget for problem i. Positive even where nothing is left: the one problem that is searched
+  // then measures what it must and ends, but a budget below zero would never be used up.
+  double share_s(std::size_t i) const {
+    constexpr double least_s = 1e-9;
+    return std::max(left_s() / double(operations.size() - i), least_s);
+  }
 
   SessionReport end(const std::string& why) {
     report.ended = why;

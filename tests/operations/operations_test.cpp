@@ -66,6 +66,32 @@ TEST(CopyScaleOperation, IsTunedKeptAndFoundAgain) {
   EXPECT_EQ(told.results.at(1).config, first.config);
 }
 
+TEST(CopyScaleOperation, KeepsWhatIsKnownWhereTheBudgetIsGone) {
+  add_copy_scale_family();
+  const TempFolder folder;
+  const std::string wisdom = folder / "w.sqlite";
+  WisdomStore store(wisdom, sqlite::Mode::write);
+  WisdomRecord slow;
+  slow.family = "copy_scale", slow.problem = to_string(CopyScaleProblem{1000});
+  slow.config = to_json(CopyScaleConfig{256, true});
+  slow.device = copy_scale_device;
+  store.put(slow);
+  const Wisdom known({wisdom}, copy_scale_device);
+  SessionOptions options;
+  options.budget_s = 1;
+  options.at_least_one = true;
+  double now = 0;
+  options.clock = {[&now] { return now += 2; }, [](double) {}};  // every look at the clock finds it too late
+  ScalesTold told;
+  Operations operations;
+  operations.push_back(copy_scale_operation({1000}, &known));
+  EXPECT_EQ(TuneSession(options, std::move(operations), told).run().done, 1);
+  ASSERT_EQ(told.results.size(), 1u);
+  EXPECT_EQ(told.results[0].measured, 1) << "at least one, whatever the budget";
+  EXPECT_FALSE(told.results[0].decided);
+  EXPECT_EQ(told.results[0].config, slow.config);
+}
+
 TEST(CopyScaleOperation, IsNotWeighed) {
   SessionOptions options;
   options.objective = TuneObjective::parse("edp");
