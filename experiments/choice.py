@@ -4,12 +4,15 @@ cuBLAS, one after the other in the same run of `bench`; and how far the truth wa
 
     choice.py TOOL PART [--count 60] [--seed 1] [--seconds 500] --json FILE
 
+Compiles what it needs first, on all cores.
+
 PART is large (sides log-uniform from 32 to 20,000), small (batches of rectangles from 2 to 64) or thin (one long side and two up to
 64). Prints for each type the plan over the best of its offers and over cuBLAS, and the share of times within one standard deviation of
 the expected ones; writes a row for each problem."""
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import math
 import os
@@ -50,14 +53,28 @@ class Bench:
         self.environment = os.environ | {"XDG_DATA_HOME": self.folder}
         self.family = "gemm_small" if part == "small" else "gemm"
 
+    def run(self, group, sizes, repetitions, file, *flags):
+        dtype, ops, beta = group
+        peer = "cublas_strided" if self.part == "small" else "cublas"
+        subprocess.run([self.tool, "bench", self.family, "--dtype", dtype, "--op", ops, "--beta", str(beta), "--sizes", ",".join(sizes),
+                        "--repetitions", str(repetitions), "--peers", peer, "--json", str(file), *flags],
+                       env=self.environment, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def compile_ahead(self, groups):
+        """Fills the cache of kernels on all cores, each problem in a process of its own, so that the timed runs compile nothing."""
+        calls = [(group, [size], 1, "/dev/null", *flags_of(name)) for group, sizes in groups for size in sizes for name in self.names()]
+        with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2)) as pool:
+            list(pool.map(lambda call: self.run(*call), calls))
+
+    def names(self):
+        """Those that are timed: the plan, and its offers of our own."""
+        return ("plan", *(offer for offer in OFFERS[self.part] if offer != "cublas"))
+
     def rows(self, group, sizes, *flags):
         """Rows of `bench` for problems of one type, operations and beta; none if it refuses."""
-        dtype, ops, beta = group
         file = pathlib.Path(self.folder, "rows.jsonl")
         file.unlink(missing_ok=True)
-        subprocess.run([self.tool, "bench", self.family, "--dtype", dtype, "--op", ops, "--beta", str(beta), "--sizes", ",".join(sizes),
-                        "--repetitions", "7", "--peers", "cublas_strided" if self.part == "small" else "cublas", "--json", str(file), *flags], env=self.environment, check=False,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.run(group, sizes, 7, file, *flags)
         lines = file.read_text().splitlines() if file.exists() else []
         return [row for row in map(json.loads, lines) if "impl" in row and "seconds" in row]
 
@@ -69,11 +86,15 @@ class Bench:
                 for problem, plan in zip(problems, plans, strict=True)}
 
 
+def flags_of(name):
+    return () if name == "plan" else ("--candidate", name)
+
+
 def measured(bench, group, sizes):
     """A row for each problem: seconds by name, of the plan, of every offer and of cuBLAS beside each."""
     found = collections.defaultdict(dict)
-    for name in ("plan", *(offer for offer in OFFERS[bench.part] if offer != "cublas")):
-        for row in bench.rows(group, sizes, *(() if name == "plan" else ("--candidate", name))):
+    for name in bench.names():
+        for row in bench.rows(group, sizes, *flags_of(name)):
             one = found[row["problem"]]
             if row["impl"] == "tilewright":
                 one[name] = row["seconds"]
@@ -102,13 +123,21 @@ def geometric(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
+def truths(row):
+    """The measured seconds of what was expected."""
+    times = {name: row[name] for name in ("gpu_large", "gpu_small", "gpu_thin") if name in row}
+    times.setdefault(row.get("candidate"), row.get("plan"))
+    times.pop(None, None)
+    return times | ({"cublas": row["cublas_beside"]["plan"]} if "plan" in row.get("cublas_beside", {}) else {})
+
+
 def summary(part, rows):
     for dtype in ("f64", "f32"):
         mine = [row for row in rows if row["dtype"] == dtype]
         best = [row["over_best"] for row in mine if row["over_best"]]
         vendor = [row["cublas_beside"]["plan"] / row["plan"] for row in mine if "plan" in row.get("cublas_beside", {})]
-        errors = [(math.log(row[name] / row["expected"][name][0]), row["expected"][name][1]) for row in mine
-                  for name in row["expected"] if row["expected"][name][1] > 0 and name in row]
+        errors = [(math.log(truth / row["expected"][name][0]), row["expected"][name][1]) for row in mine for name, truth in truths(row).items()
+                  if row["expected"].get(name, (0, 0))[1] > 0]
         if not best:
             continue
         text = f"{part} {dtype}: {len(best)} problems; plan over the best of its offers {geometric(best):.3f}, least {min(best):.3f}"
@@ -132,6 +161,7 @@ def main():
     for dtype, ops, beta, size in drawn(arguments.part, 2 * arguments.count, random.Random(arguments.seed)):
         groups[dtype, ops, beta].append(size)
     rows = []
+    bench.compile_ahead(groups.items())
     with open(arguments.json, "w", encoding="utf-8") as out:
         print(json.dumps({"command": " ".join(["experiments/choice.py", *sys.argv[1:]])}), file=out, flush=True)
         for group, sizes in random.Random(arguments.seed).sample(sorted(groups.items()), len(groups)):

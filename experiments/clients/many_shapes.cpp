@@ -153,6 +153,42 @@ void fresh_counts(const Cblas& cblas) {
   print_case({{"client", "many_shapes"}, {"case", "125 shapes 4..8, fresh counts"}}, seconds);
 }
 
+// Runs loops and lists of small products whose shapes are drawn anew for every round from `shapes` of them,
+// as block-sparse programs meet them; operands stay in cache.
+void random_orders(const Cblas& cblas, int shapes, int low, int high) {
+  constexpr int of_a_call = 2000, rounds = 41;
+  Products source(std::size_t(1) << 14, 31);
+  const auto known = source.draw(shapes, low, high);
+  std::mt19937 random(5);
+  Context context(quiet());
+  std::map<std::string, std::vector<double>> samples;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<Product> products;
+    for (int i = 0; i < of_a_call; ++i) products.push_back(known[random() % known.size()]);
+    const auto items = items_of(products);
+    std::vector<GemmGroup<double>> groups;
+    for (const auto& x : items)
+      groups.push_back(
+          {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, &x.a, x.lda, &x.b, x.ldb, x.beta, &x.c, x.ldc, 1});
+    Turns turns;
+    turns.add("tilewright gemm", [&] {
+      for (const Product& p : products) tilewright_gemm(context, p);
+    });
+    turns.add("tilewright gemm_variable", [&] { gemm_variable<double>(context, items, one_thread()); });
+    turns.add("tilewright gemm_grouped", [&] { gemm_grouped<double>(context, groups, one_thread()); });
+    add_peers(turns, cblas, products);
+    for (const auto& [name, s] : turns.seconds(1, of_a_call, round)) samples[name].push_back(s);
+  }
+  std::map<std::string, double> seconds;
+  for (const auto& [name, values] : samples) seconds[name] = median(values);
+  print_case({{"client", "many_shapes"},
+              {"case", "random orders"},
+              {"shapes", shapes},
+              {"low", low},
+              {"high", high}},
+             seconds);
+}
+
 // Measures calls with new counts, leading dimensions or strides of a known shape; for tilewright alone.
 void never_seen() {
   constexpr int n = 8, known = 4, rounds = 125;
@@ -188,6 +224,9 @@ void never_seen() {
 
 void run() {
   const Cblas cblas;
+  for (const int shapes : {4, 8, 16, 24, 32, 50, 125}) random_orders(cblas, shapes, 4, 8);
+  for (const auto& [shapes, low, high] : {std::tuple{50, 1, 8}, {125, 1, 8}, {1700, 4, 16}, {9500, 4, 48}})
+    random_orders(cblas, shapes, low, high);
   for (const auto& [memory, elements] :
        {std::pair{"in cache", std::size_t(1) << 15}, std::pair{"in memory", std::size_t(1) << 25}}) {
     Products source(elements, 29);

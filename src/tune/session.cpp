@@ -71,8 +71,8 @@ struct TuneSession::Impl {
   double spent_s() const { return options.clock.now() - begin_s; }
   double left_s() const { return budget_s - spent_s(); }
 
-  // The part of the budget for problem i. Positive even where nothing is left: the one problem that is searched
-  // then measures what it must and ends, but a budget below zero would never be used up.
+  // The part of the budget for problem i. Positive even where nothing is left: the one problem that is
+  // searched then measures what it must and ends, but a budget below zero would never be used up.
   double share_s(std::size_t i) const {
     constexpr double least_s = 1e-9;
     return std::max(left_s() / double(operations.size() - i), least_s);

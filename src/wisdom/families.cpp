@@ -64,13 +64,15 @@ const WisdomFamily* family_named(const std::string& name) {
 // Hashes that changed though the recorded code did not, so that records stay valid: kernels moved into a
 // folder per family, and hashes leave out comments; kernels of the CPU and small ones of GPUs learned to sum
 // products into one C, and those of the CPU more of AVX2, of which nothing was recorded; the kernel that adds
-// up the parts of a long sum takes its arguments in another order.
+// up the parts of a long sum takes its arguments in another order; code of the CPU begins anywhere in a page,
+// and portable kernels, of which nothing was recorded, serve single products without a plan.
 struct RenamedHash {
   std::string_view family, before, now;
 };
-constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "3c6df4eac6cab0cf", "9679b29f3e67b737"},
-                                          {"gemm_small_cpu", "a3b83e9c3bb52e6f", "9679b29f3e67b737"},
-                                          {"gemm_small_cpu", "573804d17d673ec4", "9679b29f3e67b737"},
+constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "9679b29f3e67b737", "59dc4373e8d3ceaa"},
+                                          {"gemm_small_cpu", "3c6df4eac6cab0cf", "59dc4373e8d3ceaa"},
+                                          {"gemm_small_cpu", "a3b83e9c3bb52e6f", "59dc4373e8d3ceaa"},
+                                          {"gemm_small_cpu", "573804d17d673ec4", "59dc4373e8d3ceaa"},
                                           {"gemm_small", "31f75ebb802b7f4a", "868c1c012f8f7c3a"},
                                           {"gemm_small", "871408aea2c3eda7", "868c1c012f8f7c3a"},
                                           {"gemm_small", "8a3c96641f2a75d8", "868c1c012f8f7c3a"},

@@ -3,7 +3,9 @@
 // random calls' matter, which run prepared calls and others.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <numeric>
+#include <random>
 #include <set>
 
 #include "device/cpu.hpp"
@@ -154,6 +156,114 @@ TEST_F(SmallCalls, InPlaceIsRefusedAtEverySize) {
   }
 }
 
+TEST(ShapeVariety, AsksWhetherManyShapesCameLately) {
+  constexpr int window = 256;
+  ShapeVariety variety;
+  for (int i = 0; i < 2 * window; ++i) EXPECT_FALSE(variety.meets_many(unsigned(i % 12))) << "few";
+  for (int i = 0; i < window; ++i) (void)variety.meets_many(unsigned(i % 40));
+  EXPECT_TRUE(variety.meets_many(50));
+  EXPECT_FALSE(variety.meets_many(50)) << "the same shape again is worth its own code";
+  EXPECT_TRUE(variety.meets_many(51));
+  for (int i = 0; i < 2 * window; ++i) (void)variety.meets_many(unsigned(i % 12));
+  EXPECT_FALSE(variety.meets_many(17)) << "few again";
+}
+
+// Random shapes in a random order of every type, operation and factor, by single calls and as a list.
+template <class T>
+class AmongManyShapes : public ::testing::Test {
+ protected:
+  struct One {
+    GemmItem<T> item;
+    GemmProblem problem;
+  };
+  T number() {
+    const auto real = [&] { return float(random_() % 7) - 3; };
+    if constexpr (is_complex(dtype_of<T>))
+      return T(real(), real());
+    else
+      return T(real());
+  }
+  std::int64_t size(std::int64_t most) { return 1 + std::int64_t(random_() % std::uint64_t(most)); }
+
+  One draw() {
+    static constexpr Op ops[] = {Op::none, Op::trans, Op::conj_trans};
+    One one;
+    GemmProblem& p = one.problem;
+    p.dtype = dtype_of<T>;
+    p.op_a = ops[random_() % 3], p.op_b = ops[random_() % 3];
+    p.m = size(20), p.n = size(12), p.k = size(12);
+    p.lda = p.a_rows() + size(3) - 1, p.ldb = p.b_rows() + size(3) - 1, p.ldc = p.m + size(3) - 1;
+    const T factors[] = {T(0), T(1), T(2)};
+    const T alpha = factors[1 + random_() % 2], beta = factors[random_() % 3];
+    p.alpha = scalar_class(alpha), p.beta = scalar_class(beta);
+    one.item = {p.op_a, p.op_b,    p.m,   p.n,  p.k,     alpha, a_.data(),
+                p.lda,  b_.data(), p.ldb, beta, nullptr, p.ldc};
+    return one;
+  }
+
+  std::mt19937 random_{3};
+  std::vector<T> a_ = std::vector<T>(1000), b_ = a_;
+};
+using ShapeTypes = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(AmongManyShapes, ShapeTypes);
+
+TYPED_TEST(AmongManyShapes, EveryProductIsRight) {
+  using T = TypeParam;
+  constexpr std::size_t count = 2000, of_c = 22 * 12;
+  for (auto* values : {&this->a_, &this->b_})
+    for (T& value : *values) value = this->number();
+  std::vector<T> c(count * of_c), expected(count * of_c);
+  for (T& value : expected) value = this->number();
+  c = expected;
+  const std::vector<T> before = c;
+  std::vector<GemmItem<T>> items;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto [item, p] = this->draw();
+    gemm_reference(p, {item.a, item.b, &expected[i * of_c], &item.alpha, &item.beta});
+    item.c = &c[i * of_c];
+    items.push_back(item);
+  }
+  Context context({.use_wisdom = false, .notices = false});
+  for (const GemmItem<T>& x : items) {
+    const bool turned_a = x.op_a != Op::none, turned_b = x.op_b != Op::none;
+    gemm<T>(context, x.op_a, x.op_b, x.alpha, {x.a, turned_a ? x.k : x.m, turned_a ? x.m : x.k, x.lda},
+            {x.b, turned_b ? x.n : x.k, turned_b ? x.k : x.n, x.ldb}, x.beta, {x.c, x.m, x.n, x.ldc});
+  }
+  EXPECT_EQ(c, expected);
+  for (const int threads : {1, 3}) {
+    c = before;
+    GemmOptions options;
+    options.threads = threads;
+    gemm_variable<T>(context, items, options);
+    EXPECT_EQ(c, expected) << threads;
+  }
+}
+
+TEST_F(SmallCalls, ARandomOrderOfManyShapesMakesNoKernels) {
+  std::mt19937 random(1);
+  const auto shape = [&] { return problem_of(1 + random() % 9, 1 + random() % 9, 1 + random() % 9); };
+  for (int i = 0; i < 1000; ++i) multiply(shape());
+  // Each of these would have got its own long since.
+  std::vector<GemmProblem> known;
+  for (int i = 0; i < 100; ++i) known.push_back(shape());
+  std::size_t last = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const std::size_t next = (last + 1 + random() % 99) % 100;
+    multiply(known[next]);
+    last = next;
+  }
+  EXPECT_EQ(std::count_if(known.begin(), known.end(), [&](const auto& p) { return own(p) != nullptr; }), 0);
+}
+
+TEST_F(SmallCalls, AnyLeadingDimensionIsServed) {
+  constexpr std::int64_t far = std::int64_t(1) << 40;  // of one column, which takes no step
+  GemmItem<double> item{Op::none, Op::none, 3, 1, 1, 2, a_.data(), far, b_.data(), far, 1, c_.data(), far};
+  gemm_variable<double>(context_, std::vector{item});
+  gemm<double>(context_, Op::none, Op::none, 2.0, {a_.data(), 3, 1, far}, {b_.data(), 1, 1, far}, 1.0,
+               {c_.data(), 3, 1, far});
+  EXPECT_EQ(std::vector(c_.begin(), c_.begin() + 4), (std::vector{4.0, 4.0, 4.0, 0.0}));
+}
+
 TEST(SmallCallsWisdom, TheFirstCallReadsNone) {
   const TempFolder folder;
   ContextOptions options;
@@ -237,7 +347,7 @@ TEST(Bands, CoverTheLongSide) {
   }
 }
 
-// A run of equal shapes is one look-up, whatever lies between them and however it is cut into pieces.
+// Runs of equal shapes, whatever lies between them and however they are cut into pieces.
 TEST_F(SmallCalls, RunsOfVariableBatchesAreRightOnSeveralThreads) {
   constexpr int count = 5000;
   std::vector<double> c(count * 16);

@@ -29,18 +29,27 @@ std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const
   }
 }
 
+const BoundKernel* find_own(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
+  return context.small->find(
+      problem, [&] { return gain_s(problem); }, [&] { return make_own(context, problem, options); });
+}
+
 }  // namespace
 
 SmallKernel::SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
-  const BoundKernel* own = context.small->find(
-      problem, [&] { return gain_s(problem); }, [&] { return make_own(context, problem, options); });
-  if (own == nullptr) cold_.emplace(context.small->cold_blocks(), problem);
+  const std::int64_t multiply_adds = problem.m * problem.n * problem.k * problem.batch_count;
+  const bool among_many = context.small->meets_many(small_key(problem), multiply_adds);
+  const BoundKernel* own = among_many ? nullptr : find_own(context, problem, options);
+  if (own == nullptr) cold_.emplace(problem);
   bound_ = own != nullptr ? *own : BoundKernel(problem, *cold_);
 }
 
-void run_looked_up(Context::Impl& context, const GemmProblem& p, KernelCall& call,
-                   const GemmOptions& options) {
-  SmallKernel(context, p, options).get().run(call);
+void run_looked_up(Context::Impl& context, const GemmProblem& p, const PortableProduct& product,
+                   KernelCall& call, const GemmOptions& options) {
+  if (const BoundKernel* own = find_own(context, p, options)) return own->run(call);
+  if (portable_tiles(p.dtype).run_one(product)) return;
+  const ColdKernel cold(p);
+  BoundKernel(p, cold).run(call);
 }
 
 bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, const KernelCall& product,

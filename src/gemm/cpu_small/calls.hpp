@@ -10,7 +10,8 @@
 
 namespace tilewright {
 
-// The kernel that serves a small problem with one alpha and beta: its own or the portable one, bound here.
+// The kernel that serves small problems of one shape with one alpha and beta: their own or the portable one,
+// bound here.
 class SmallKernel {
  public:
   SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options);
@@ -23,9 +24,9 @@ class SmallKernel {
   BoundKernel bound_;
 };
 
-// Looks up the kernel of a valid small problem, and calls it.
-void run_looked_up(Context::Impl& context, const GemmProblem& problem, KernelCall& call,
-                   const GemmOptions& options);
+// Looks up the kernel of a valid small product, and calls it; without one, the product runs as it is.
+void run_looked_up(Context::Impl& context, const GemmProblem& problem, const PortableProduct& product,
+                   KernelCall& call, const GemmOptions& options);
 
 // Runs a valid product with one long side band by band and returns true; false if a second thread pays. The
 // next call with the key finds the kernels of its bands. `product` is the call of one whole product.
@@ -57,8 +58,34 @@ GemmProblem single_problem(DType dtype, Op op_a, Op op_b, std::int64_t k, Scalar
   return p;
 }
 
-// Fast path of a single gemm: looks up the thread's recent kernels with a few compares. Returns false, and
-// runs nothing, if the call needs checks or options; the general path then takes the same views.
+// Runs a product of small sizes by the thread's recent kernel of its shape, or by the one for all shapes,
+// with a few compares. Returns false, and runs nothing, if a leading dimension or size is too large.
+template <class T>
+[[gnu::always_inline]] inline bool run_one(Context::Impl& context, Op op_a, Op op_b, std::int64_t k,
+                                           const T& alpha, const MatrixView<const T>& a,
+                                           const MatrixView<const T>& b, const T& beta,
+                                           const MatrixView<T>& c, const GemmOptions& options) {
+  const std::int64_t m = c.rows, n = c.cols;
+  const Scalar alpha_class = scalar_class(alpha), beta_class = scalar_class(beta);
+  const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
+                                 options.residency, 0),
+                     a.ld, b.ld, c.ld};
+  const PortableProduct product{op_a, op_b, alpha_class, beta_class, m,      n,     k,     a.ld,
+                                b.ld, c.ld, &alpha,      a.data,     b.data, &beta, c.data};
+  const bool is_plain = std::max({a.ld, b.ld, c.ld}) <= largest_plain;
+  if (context.small->meets_many(key, m * n * k) && is_plain && portable_tiles(dtype_of<T>).run_one(product))
+    return true;
+  KernelCall call(a.data, b.data, c.data, &alpha, &beta);
+  if (const BoundKernel* kernel = context.small->recent(key)) return kernel->run(call), true;
+  if (!is_plain) return false;
+  const GemmProblem p =
+      single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options);
+  run_looked_up(context, p, product, call, options);
+  return true;
+}
+
+// Fast path of a single gemm. Returns false, and runs nothing, if the call needs checks or options; the
+// general path then takes the same views.
 template <class T>
 bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const MatrixView<const T>& a,
                 const MatrixView<const T>& b, const T& beta, const MatrixView<T>& c,
@@ -72,34 +99,23 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
   if (a.data == nullptr || b.data == nullptr || c.data == nullptr || a.data == c.data || b.data == c.data ||
       alpha == T(0))
     return false;
+  if (!is_long) return run_one(context, op_a, op_b, k, alpha, a, b, beta, c, options);
   const Scalar alpha_class = scalar_class(alpha), beta_class = scalar_class(beta);
+  const LongKey key{small_shape(dtype_of<T>, op_a, op_b, 0, 0, k, alpha_class, beta_class, Layout::single,
+                                options.residency, 0),
+                    m,
+                    n,
+                    a.ld,
+                    b.ld,
+                    c.ld,
+                    options.threads};
   KernelCall call(a.data, b.data, c.data, &alpha, &beta);
-  if (is_long) {
-    const LongKey key{small_shape(dtype_of<T>, op_a, op_b, 0, 0, k, alpha_class, beta_class, Layout::single,
-                                  options.residency, 0),
-                      m,
-                      n,
-                      a.ld,
-                      b.ld,
-                      c.ld,
-                      options.threads};
-    if (const BandKernels* known = context.small->recent(key))
-      return known->run(call, 0, known->bands.part_count()), true;
-    if (std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
-    return run_long(
-        context, key,
-        single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options), call,
-        options);
-  }
-  const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
-                                 options.residency, 0),
-                     a.ld, b.ld, c.ld};
-  if (const BoundKernel* kernel = context.small->recent(key)) return kernel->run(call), true;
+  if (const BandKernels* known = context.small->recent(key))
+    return known->run(call, 0, known->bands.part_count()), true;
   if (std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
-  const GemmProblem p =
-      single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options);
-  run_looked_up(context, p, call, options);
-  return true;
+  return run_long(context, key,
+                  single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options),
+                  call, options);
 }
 
 }  // namespace tilewright

@@ -3,29 +3,29 @@
 
 #include <algorithm>
 
+#include "kernel/gemm_small_cpu/portable.hpp"
+
 namespace tilewright {
 namespace {
 
 // Kernels pack op(A) in whole vectors, and stage C if it bypasses caches: all of it, the flushed part, and
 // partial lines. The portable kernels reserve room for their largest problem.
 std::size_t stack_bytes(const GemmProblem& p, const GemmSmallCpuConfig& config) {
-  constexpr std::int64_t line = 16;  // elements
+  constexpr std::int64_t line = 16, limit = gemm_small_cpu_limit;  // elements
   constexpr std::size_t staging_bytes = 4096 + 4 * 64;
   if (is_interleaved(p)) return 0;
-  const bool portable = config.isa == Isa::portable;
-  const std::int64_t m = portable ? gemm_small_cpu_limit : p.m, k = portable ? gemm_small_cpu_limit : p.k;
+  const auto size = std::size_t(size_bytes(p.dtype));
+  if (config.isa == Isa::portable) {
+    const bool packs = p.op_a != Op::none || !portable_tiles(p.dtype).masked_memory;
+    return packs ? std::size_t(limit * limit) * size : 0;
+  }
   const std::int64_t packed =
-      (portable || p.op_a != Op::none ? (m + line - 1) / line * line * k : 0) * std::max(1, config.sum_block);
+      (p.op_a != Op::none ? (p.m + line - 1) / line * line * p.k : 0) * std::max(1, config.sum_block);
   const bool stages = config.store != Store::plain;
-  return std::size_t((packed + (stages ? m * p.n : 0)) * size_bytes(p.dtype)) + (stages ? staging_bytes : 0);
+  return std::size_t(packed + (stages ? p.m * p.n : 0)) * size + (stages ? staging_bytes : 0);
 }
 
 }  // namespace
-
-double small_problem_s(const GemmProblem& p) {
-  constexpr double problem_s = 10e-9, multiply_add_s = 40e-12;
-  return problem_s + multiply_add_s * (is_complex(p.dtype) ? 4 : 1) * double(p.m * p.n * p.k);
-}
 
 BoundKernel::BoundKernel(const GemmProblem& problem, const GemmSmallCpuKernel& kernel)
     : kernel_(&kernel), stack_bytes_(stack_bytes(problem, kernel.config())) {}

@@ -10,7 +10,13 @@
 namespace tilewright {
 
 // Estimates the seconds of one problem on one thread in round figures, good enough to cut work by.
-double small_problem_s(const GemmProblem& problem);
+inline double small_problem_s(bool complex, double products) {
+  constexpr double problem_s = 10e-9, multiply_add_s = 40e-12;
+  return problem_s + multiply_add_s * (complex ? 4 : 1) * products;
+}
+inline double small_problem_s(const GemmProblem& p) {
+  return small_problem_s(is_complex(p.dtype), double(p.m * p.n * p.k));
+}
 
 // A kernel and the stack size of its calls on problems of one shape.
 class BoundKernel {

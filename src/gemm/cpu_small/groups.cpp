@@ -1,4 +1,5 @@
-// Nothing is written before every group has been checked. Small groups run from the caller's own arrays.
+// Nothing is written before every group has been checked. Small groups run from the caller's own arrays, each
+// by the same way as a single call.
 #include "gemm/cpu_small/groups.hpp"
 
 #include <algorithm>
@@ -94,27 +95,30 @@ class GroupedCall {
 
   void run() {
     check_call_options(context_, options_, Location::host);
-    for (std::size_t g = 0; g < groups_.size(); ++g) check(g);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (!are_default_ || !is_plainly_right(groups_[g]))
+        check(g);
+      else
+        add_small(groups_[g]);
     if (options_.checked) check_overlaps();
-    for (const Run& run : runs_)
-      if (!run.small) fill_bins(run);
+    for (const std::size_t g : planned_) add_to_bin(g);
     for (Bin<T>& bin : bins_) prepare(bin);
     execute_small();
     execute_bins();
   }
 
  private:
-  // Groups first ... end - 1, which are alike, and their number of problems with bad ones.
-  struct Run {
-    std::size_t first, end;
-    std::int64_t count;
-    bool small, reads_ab;
-  };
-
   bool is_bad(std::int64_t problem_index) const { return !bad_.empty() && bad_[std::size_t(problem_index)]; }
   void mark_bad(std::int64_t first, std::int64_t count) {
     if (bad_.empty()) bad_.resize(std::size_t(groups_.first(groups_.size())));
     std::fill_n(bad_.begin() + first, count, true);
+  }
+
+  // Not among the small ones: bad, empty, or for a plan.
+  bool is_aside(std::size_t g) const { return !aside_.empty() && aside_[g]; }
+  void set_aside(std::size_t g) {
+    if (aside_.empty()) aside_.resize(groups_.size());
+    aside_[g] = true;
   }
 
   void bad_group(std::size_t g, const Fault& fault) {
@@ -122,32 +126,43 @@ class GroupedCall {
     mark_bad(groups_.first(g), groups_[g].count);
   }
 
-  // Checks group g, and adds it to the last run or begins one.
-  void check(std::size_t g) {
-    const GemmGroup<T>& x = groups_[g];
-    const T *const *a = x.a, *const *b = x.b;
-    T* const* c = x.c;
-    const std::int64_t count = x.count;
-    const bool goes_on = !runs_.empty() && runs_.back().end == g && a != nullptr && b != nullptr &&
-                         c != nullptr && are_alike<T>(groups_[runs_.back().first], x);
-    if (!goes_on && !begin_run(g)) return;
-    Run& run = runs_.back();
-    run.end = g + 1;
-    run.count += count;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const Addresses at{a[i], b[i], c[i]};
-      if (!at.are_plainly_right(run.reads_ab)) bad_problem(g, i, *address_fault(at, run.reads_ab, names_));
-    }
+  // True if a small group needs no other check: some compares, where faults are found by many.
+  static bool is_plainly_right(const GemmGroup<T>& x) {
+    const bool turned_a = x.op_a != Op::none, turned_b = x.op_b != Op::none;
+    if (!is_small_size(x.m) || !is_small_size(x.n) || !is_small_size(x.k) || x.op_a > Op::conj_trans ||
+        x.op_b > Op::conj_trans || x.lda < (turned_a ? x.k : x.m) || x.ldb < (turned_b ? x.n : x.k) ||
+        x.ldc < x.m || std::max({x.lda, x.ldb, x.ldc}) > largest_plain || x.alpha == T(0) || x.count < 1 ||
+        x.a == nullptr || x.b == nullptr || x.c == nullptr)
+      return false;
+    bool right = true;
+    for (std::int64_t i = 0; i < x.count; ++i)
+      right &= Addresses{x.a[i], x.b[i], x.c[i]}.are_plainly_right(true);
+    return right;
   }
 
-  // Returns false if the group is bad or has nothing to compute.
-  bool begin_run(std::size_t g) {
-    const GemmGroup<T>& group = groups_[g];
-    const GemmProblem p = problem_of(group);
-    if (auto fault = group_fault(group, p, names_)) return bad_group(g, *fault), false;
-    if (p.m == 0 || p.n == 0 || group.count == 0) return false;
-    runs_.push_back({g, g, 0, are_default_ && is_small(p), reads_ab(p)});
-    return true;
+  // Checks group g, reports its faults, and says how it is run.
+  void check(std::size_t g) {
+    const GemmGroup<T>& x = groups_[g];
+    const GemmProblem p = problem_of(x);
+    const auto fault = group_fault(x, p, names_);
+    if (fault) bad_group(g, *fault);
+    if (fault || p.m == 0 || p.n == 0 || x.count == 0) return set_aside(g);
+    const bool reads = reads_ab(p);
+    for (std::int64_t i = 0; i < x.count; ++i) {
+      const Addresses at{reads ? x.a[i] : nullptr, reads ? x.b[i] : nullptr, x.c[i]};
+      if (!at.are_plainly_right(reads)) bad_problem(g, i, *address_fault(at, reads, names_));
+    }
+    const bool is_plain = std::max({x.lda, x.ldb, x.ldc}) <= largest_plain;
+    if (are_default_ && is_plain && is_small(p)) return add_small(x);
+    set_aside(g);
+    planned_.push_back(g);
+  }
+
+  void add_small(const GemmGroup<T>& x) {
+    const auto count = double(x.count), m = double(x.m), n = double(x.n), k = double(x.k);
+    small_s_ += count * small_problem_s(is_complex(dtype_of<T>), m * n * k);
+    small_bytes_ += count * (m * k + k * n + m * n) * double(sizeof(T));
+    small_count_ += x.count;
   }
 
   void bad_problem(std::size_t g, std::int64_t i, const Fault& fault) {
@@ -177,18 +192,20 @@ class GroupedCall {
     return group.count - std::count(begin, begin + group.count, true);
   }
 
-  void fill_bins(const Run& run) {
-    GemmProblem p = problem_of(groups_[run.first]);
-    p.batch_count = 0;
-    const auto [it, is_new] = bin_of_.try_emplace(p, bins_.size());
-    if (is_new) bins_.emplace_back().problem = p;
-    Bin<T>& bin = bins_[it->second];
-    for (std::size_t g = run.first; g < run.end; ++g) {
-      const std::int64_t count = good_count(g);
-      if (count == 0) continue;
-      bin.groups.push_back(std::int64_t(g));
-      bin.problem.batch_count += count;
+  // Groups in a row are often alike.
+  void add_to_bin(std::size_t g) {
+    const std::int64_t count = good_count(g);
+    if (last_bin_ == nullptr || !are_alike<T>(groups_[std::size_t(last_group_)], groups_[g])) {
+      GemmProblem p = problem_of(groups_[g]);
+      p.batch_count = 0;
+      const auto [it, is_new] = bin_of_.try_emplace(p, bins_.size());
+      if (is_new) bins_.emplace_back().problem = p;
+      last_bin_ = &bins_[it->second];
+      last_group_ = g;
     }
+    if (count == 0) return;
+    last_bin_->groups.push_back(std::int64_t(g));
+    last_bin_->problem.batch_count += count;
   }
 
   void prepare(Bin<T>& bin) {
@@ -234,26 +251,17 @@ class GroupedCall {
     set(bin.beta, *groups_.beta(first), bin.operands.beta, bin.operands.beta_stride);
   }
 
-  // Consecutive problems of small runs: the place of the first, and their number.
+  // Consecutive problems of small groups: the place of the first, and their number.
   struct SmallPiece {
-    std::size_t run = 0, group = 0;
+    std::size_t group = 0;
     std::int64_t index = 0, count = 0;
   };
 
   void execute_small() {
-    double work_s = 0, bytes = 0;
-    SmallPiece all;
-    for (const Run& run : runs_) {
-      if (!run.small) continue;
-      const GemmProblem p = problem_of(groups_[run.first]);
-      all.count += run.count;
-      work_s += double(run.count) * small_problem_s(p);
-      bytes += double(run.count) * double(p.m * p.k + p.k * p.n + p.m * p.n) * double(sizeof(T));
-    }
-    if (all.count == 0) return;
-    residency_ = residency_of(bytes, options_);
-    const int threads = threads_for(work_s, options_.threads);
-    if (threads == 1) return run_piece(all);
+    if (small_count_ == 0) return;
+    residency_ = residency_of(small_bytes_, options_);
+    const int threads = threads_for(small_s_, options_.threads);
+    if (threads == 1) return run_piece({0, 0, small_count_});
     const std::vector<SmallPiece> pieces = small_pieces();
     parallel_each(threads, std::int64_t(pieces.size()),
                   [&](std::int64_t i) { run_piece(pieces[std::size_t(i)]); });
@@ -262,52 +270,48 @@ class GroupedCall {
   std::vector<SmallPiece> small_pieces() const {
     std::vector<SmallPiece> pieces;
     PieceCutter cutter(batch_piece_s);
-    for (std::size_t r = 0; r < runs_.size(); ++r) {
-      if (!runs_[r].small) continue;
-      const double problem_s = small_problem_s(problem_of(groups_[runs_[r].first]));
-      for (std::size_t g = runs_[r].first; g < runs_[r].end; ++g)
-        for (std::int64_t i = 0; i < groups_[g].count;) {
-          if (cutter.is_full()) pieces.push_back({r, g, i, 0}), cutter.begin();
-          const std::int64_t count = cutter.take(groups_[g].count - i, problem_s);
-          pieces.back().count += count;
-          i += count;
-        }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (is_aside(g)) continue;
+      const GemmGroup<T>& x = groups_[g];
+      const double problem_s = small_problem_s(is_complex(dtype_of<T>), double(x.m * x.n * x.k));
+      for (std::int64_t i = 0; i < x.count;) {
+        if (cutter.is_full()) pieces.push_back({g, i, 0}), cutter.begin();
+        const std::int64_t count = cutter.take(x.count - i, problem_s);
+        pieces.back().count += count;
+        i += count;
+      }
     }
     return pieces;
   }
 
   void run_piece(const SmallPiece& piece) {
-    std::int64_t left = piece.count;
-    for (std::size_t r = piece.run; left > 0; ++r) {
-      const Run& run = runs_[r];
-      if (!run.small) continue;
-      GemmProblem p = problem_of(groups_[run.first]);
-      p.residency = residency_;
-      p.batch_count = std::min(left, run.count);
-      const SmallKernel kernel(context_, p, options_);
-      const bool goes_on = r == piece.run && piece.group != 0;
-      std::int64_t i = r == piece.run ? piece.index : 0;
-      for (std::size_t g = goes_on ? piece.group : run.first; g < run.end && left > 0; ++g, i = 0) {
-        const std::int64_t count = std::min(left, groups_[g].count - i);
-        if (residency_ == Residency::cold && groups_[g].count == 1) prefetch_after(r, g);
-        run_part(kernel.get(), g, i, count);
-        left -= count;
-      }
+    std::int64_t i = piece.index, left = piece.count;
+    for (std::size_t g = piece.group; left > 0; ++g, i = 0) {
+      if (is_aside(g)) continue;
+      const GemmGroup<T>& x = groups_[g];
+      const std::int64_t count = std::min(left, x.count - i);
+      left -= count;
+      if (x.count > 1)
+        run_several(x, g, i, count);
+      else if (!is_bad(groups_.first(g)))
+        run_alone(x, g);
     }
   }
 
-  // Prefetches the problem after group g of run r: kernels prefetch only within a group.
-  void prefetch_after(std::size_t r, std::size_t g) const {
-    std::size_t next = g + 1;
-    if (next == runs_[r].end) {
-      do ++r;
-      while (r < runs_.size() && !runs_[r].small);
-      if (r == runs_.size()) return;
-      next = runs_[r].first;
-    }
-    const GemmGroup<T>& x = groups_[next];
-    if (x.count == 0) return;
-    const GemmProblem p = problem_of(x);
+  void run_alone(const GemmGroup<T>& x, std::size_t g) {
+    // The kernel of a single product fetches nothing ahead.
+    if (residency_ == Residency::cold && g + 1 < groups_.size() && !is_aside(g + 1)) prefetch(groups_[g + 1]);
+    const auto rows = [](Op op, std::int64_t own, std::int64_t other) {
+      return op == Op::none ? own : other;
+    };
+    // It serves all leading dimensions of small groups.
+    (void)run_one<T>(context_, x.op_a, x.op_b, x.k, *groups_.alpha(g),
+                     {*x.a, rows(x.op_a, x.m, x.k), rows(x.op_a, x.k, x.m), x.lda},
+                     {*x.b, rows(x.op_b, x.k, x.n), rows(x.op_b, x.n, x.k), x.ldb}, *groups_.beta(g),
+                     {*x.c, x.m, x.n, x.ldc}, options_);
+  }
+
+  static void prefetch(const GemmGroup<T>& x) {
     const auto fetch = [](const T* matrix, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
       constexpr std::int64_t line = std::max<std::int64_t>(1, 64 / sizeof(T));
       if (matrix == nullptr) return;  // a bad one
@@ -315,18 +319,22 @@ class GroupedCall {
       for (std::int64_t j = 0; j < cols; ++j)
         for (std::int64_t i = 0; i < rows; i += line) __builtin_prefetch(matrix + j * ld + i);
     };
+    const GemmProblem p = problem_of(x);
     fetch(*x.a, p.a_rows(), p.a_cols(), p.lda);
     fetch(*x.b, p.b_rows(), p.b_cols(), p.ldb);
     fetch(*x.c, p.m, p.n, p.ldc);
   }
 
   // Runs problems of one group except bad ones.
-  void run_part(const BoundKernel& kernel, std::size_t g, std::int64_t first, std::int64_t count) {
-    const GemmGroup<T>& x = groups_[g];
+  void run_several(const GemmGroup<T>& x, std::size_t g, std::int64_t first, std::int64_t count) {
+    GemmProblem p = problem_of(x);
+    p.residency = residency_;
+    p.batch_count = count;
+    const SmallKernel kernel(context_, p, options_);
     const auto call = [&](std::int64_t from, std::int64_t to) {
       if (from < to)
-        kernel.run(KernelCall(x.a + from, x.b + from, const_cast<T**>(x.c + from), groups_.alpha(g),
-                              groups_.beta(g), to - from));
+        kernel.get().run(KernelCall(x.a + from, x.b + from, const_cast<T**>(x.c + from), groups_.alpha(g),
+                                    groups_.beta(g), to - from));
     };
     std::int64_t begin = first;
     for (std::int64_t i = first; !bad_.empty() && i < first + count; ++i)
@@ -383,11 +391,16 @@ class GroupedCall {
   const ArgumentNames& names_;
   const bool are_default_;
   InfoReport report_;
-  std::vector<bool> bad_;  // empty while no problem is
-  std::vector<Run> runs_;
+  std::vector<bool> bad_;    // empty while no problem is
+  std::vector<bool> aside_;  // empty while no group is
+  double small_s_ = 0, small_bytes_ = 0;
+  std::int64_t small_count_ = 0;
   Residency residency_ = Residency::automatic;  // of the small ones
+  std::vector<std::size_t> planned_;
   std::unordered_map<GemmProblem, std::size_t, Hash> bin_of_;
   std::vector<Bin<T>> bins_;
+  Bin<T>* last_bin_ = nullptr;  // of the last group that was added to one
+  std::size_t last_group_ = 0;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ SmallKernels::SmallKernels() : kept_owner_(std::make_shared<const Owner>()), own
 
 thread_local constinit SmallKernels::Recent* SmallKernels::recent_ = nullptr;
 thread_local constinit SmallKernels::RecentLong* SmallKernels::recent_long_ = nullptr;
+thread_local constinit ShapeVariety SmallKernels::variety_;
 thread_local constinit bool SmallKernels::thread_ends_ = false;
 
 // An owner that an entry holds is not deleted, so that no other Context gets its address. The cache is on the

@@ -13,6 +13,7 @@
 #include "gemm/cpu_small/bands.hpp"
 #include "gemm/cpu_small/cold_kernel.hpp"
 #include "gemm/cpu_small/key.hpp"
+#include "gemm/cpu_small/variety.hpp"
 #include "gemm/run/runner.hpp"
 #include "gemm/sums/run.hpp"
 
@@ -88,6 +89,11 @@ class SmallKernels {
     return same ? &last.bound : nullptr;
   }
 
+  // Notes a call of the calling thread. Returns true if it shall run by the kernel for all shapes.
+  [[gnu::always_inline]] bool meets_many(const SmallKey& key, std::int64_t multiply_adds) const {
+    return variety_.meets_many(unsigned(place_of(key))) && is_fleeting(multiply_adds);
+  }
+
   // Returns the problem's kernel; null while the gain of its calls so far, gain_s() of this one, is less than
   // the cost of making it. make() may throw, or return null if the problem shall have no kernel.
   template <class Gain, class Make>
@@ -129,8 +135,6 @@ class SmallKernels {
   }
   void remember(const LongKey& key, BandKernels bands);
 
-  // For calls without their own kernel.
-  const ColdBlocks& cold_blocks() const { return cold_blocks_; }
   // For calls that sort the products of sums.
   SumScratches& sum_scratches() { return sum_scratches_; }
   void clear();
@@ -162,7 +166,7 @@ class SmallKernels {
     std::size_t operator()(const SmallKey& key) const { return key.hash(); }
   };
 
-  static constexpr int recent_bits = 6;
+  static constexpr int recent_bits = 6;  // as ShapeVariety counts places
   [[gnu::always_inline]] static std::size_t place_of(const SmallKey& key) {
     const std::uint64_t mixed = key.shape ^ std::uint64_t(key.lda) << 22 ^ std::uint64_t(key.ldb) << 34 ^
                                 std::uint64_t(key.ldc) << 46;
@@ -176,6 +180,7 @@ class SmallKernels {
   // The calling thread's caches; null before their first use.
   static thread_local constinit Recent* recent_;
   static thread_local constinit RecentLong* recent_long_;
+  static thread_local constinit ShapeVariety variety_;
   // The thread's caches are destroyed and stay so.
   static thread_local constinit bool thread_ends_;
 
@@ -186,7 +191,6 @@ class SmallKernels {
   std::shared_ptr<const Owner> kept_owner_;
   std::atomic<const Owner*> owner_;
   SmallUses uses_;
-  const ColdBlocks cold_blocks_;
   SumScratches sum_scratches_;
   BoundedMap<SmallKey, GemmSmallCpuKernel, Hash> kernels_{largest_bytes, kernel_memory_bytes};
 };

@@ -12,7 +12,7 @@ class GeneratedKernel : public GemmSmallCpuKernel {
  public:
   GeneratedKernel(const GemmProblem& problem, const GemmSmallCpuConfig& config) : code_(problem, config) {
     code_.generate();
-    function_ = code_.template getCode<GemmSmallCpuFunction>();
+    function_ = code_.template entry<GemmSmallCpuFunction>();
     counts_ = code_.counts();
     config_ = config;
   }
@@ -35,7 +35,7 @@ class FlatKernel : public GemmSmallCpuKernel {
   FlatKernel(const GemmProblem& problem, const GemmSmallCpuConfig& config)
       : rest_(problem, one_by_one(problem, config)), code_(problem, config, rest_.function()) {
     code_.generate();
-    function_ = code_.getCode<GemmSmallCpuFunction>();
+    function_ = code_.entry<GemmSmallCpuFunction>();
     counts_ = code_.counts();
     config_ = config;
   }

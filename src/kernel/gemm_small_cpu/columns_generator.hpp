@@ -24,7 +24,7 @@ struct Block {
 class Generator : public JitCode {
  public:
   Generator(const GemmProblem& problem, const GemmSmallCpuConfig& config);
-  void generate();  // leaves executable code; getCode<GemmSmallCpuFunction>() is the kernel
+  void generate();  // leaves executable code; entry<GemmSmallCpuFunction>() is the kernel
 
  private:
   // Frame slots, offsets from rsp.

@@ -288,7 +288,7 @@ class InterleavedKernel : public GemmSmallCpuKernel {
     code_.generate();
     config_ = config;
     counts_ = code_.counts();
-    function_ = code_.getCode<GemmSmallCpuFunction>();
+    function_ = code_.entry<GemmSmallCpuFunction>();
   }
 
  private:

@@ -97,7 +97,8 @@ std::shared_ptr<const GemmSmallCpuKernel> make_portable(const GemmProblem& probl
         fmt::format("config {} has no portable kernel: {}", describe(config), fmt::join(reasons, "; ")));
   if (along_slots(problem))
     return std::make_shared<PortableKernel<PortableSlots>>(bind_portable_slots(problem, config), config);
-  return std::make_shared<PortableKernel<PortableColumns>>(bind_portable_columns(problem, config), config);
+  return std::make_shared<PortableKernel<PortableColumns>>(
+      bind_portable_columns(problem, portable_blocks(problem, config.mr, config.nr)), config);
 }
 
 }  // namespace tilewright

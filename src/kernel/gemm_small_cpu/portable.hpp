@@ -50,13 +50,24 @@ struct PortableScalars {
   std::int64_t k = 0;
 };
 
-// Computes one register block of C. `tail` counts the lanes of the last vector of a partial block.
-struct PortableColumns;
-using PortableTile = void (*)(const PortableColumns& plan, const void* a, const void* b, void* c,
+// What a register block of C needs to know of its matrices. Steps of op(A) are those of A or of its packed
+// copy.
+struct PortableSteps {
+  std::int64_t a_k = 0;  // from one k to the next
+  std::int64_t b_k = 0;
+  std::int64_t b_n = 0;
+  std::int64_t ldc = 0;
+  std::int64_t tail = 0;   // lanes in the last vector of the last rows; 0 = it is whole
+  bool minus_i = false;    // sums combine to a*re(b) - i a*im(b) instead of + (B conjugated, or A but not B)
+  bool conjugate = false;  // and the result is conjugated
+};
+
+// Computes one register block of C.
+using PortableTile = void (*)(const PortableSteps& steps, const void* a, const void* b, void* c,
                               const void* scalars);
 
 // Single, strided and pointer problems: vectors along the rows of C.
-struct PortableColumns {
+struct PortableColumns : PortableSteps {
   Layout layout = Layout::single;
   Sums sums = Sums::none;
   Scalar alpha = Scalar::one;
@@ -64,22 +75,60 @@ struct PortableColumns {
   std::int64_t rows = 0;  // of C, in reals
   std::int64_t columns = 0;
   std::int64_t k = 0;
-  std::int64_t lda = 0;  // of A as stored
-  std::int64_t a_k = 0;  // from one k to the next, in A or in its packed copy
-  std::int64_t b_k = 0;
-  std::int64_t b_n = 0;
-  std::int64_t ldc = 0;
+  std::int64_t lda = 0;         // of A as stored
   std::int64_t panel_rows = 0;  // reals in one whole block
   std::int64_t panel_columns = 0;
-  std::int64_t tail = 0;  // lanes in the last vector of the last rows; 0 = it is whole
-  bool pack_a = false;    // op(A) is first copied to a buffer with whole vectors per column
+  bool pack_a = false;  // op(A) is first copied to a buffer with whole vectors per column
   bool transpose_a = false;
-  bool minus_i = false;    // sums combine to a*re(b) - i a*im(b) instead of + (B conjugated, or A but not B)
-  bool conjugate = false;  // and the result is conjugated
-  bool single_tile = false;                            // tiles[1][1] is the whole matrix
   std::array<std::array<PortableTile, 2>, 2> tiles{};  // [last rows][last columns]
   void (*run)(const PortableColumns&, const GemmSmallCpuArguments&) = nullptr;
 };
+
+// One product of sizes from 1 to 64 as it is called. alpha is not zero.
+struct PortableProduct {
+  Op op_a, op_b;
+  Scalar alpha_kind, beta_kind;
+  std::int64_t m, n, k;
+  std::int64_t lda, ldb, ldc;  // of the matrices as stored, in elements
+  const void *alpha, *a, *b, *beta;
+  void* c;
+};
+
+// Rows or columns cut into blocks of nearly equal size, because a partial one costs as much as a whole one.
+struct PortableCut {
+  std::uint8_t each = 1, last = 1;
+};
+// The cuts into the largest blocks that the registers hold: rows by vectors of the matrix, and by the rows of
+// a block in vectors, less one, columns by those of the matrix. Tables, because divisions take long.
+struct PortableCuts {
+  static constexpr std::size_t sizes = gemm_small_cpu_limit + 1;
+  std::array<PortableCut, sizes> rows{};
+  std::array<std::array<PortableCut, sizes>, portable_max_mr> columns{};
+};
+
+// What the instruction set brings for one element type.
+struct PortableTiles {
+  std::int64_t lanes = 1;      // reals in a vector
+  bool masked_memory = false;  // false: partial vectors are read whole, from a packed copy
+  const PortableTile* all = nullptr;
+  const PortableCuts* cuts = nullptr;
+  decltype(PortableColumns::run) run = nullptr, run_packed = nullptr;
+  // Runs a product without a plan, with little stack. Returns false if its packed copy would need more.
+  bool (*run_one)(const PortableProduct&) = nullptr;
+
+  PortableTile at(int mr, int nr, bool partial) const {
+    return all[((mr - 1) * portable_max_nr + nr - 1) * 2 + partial];
+  }
+};
+const PortableTiles& portable_tiles(DType dtype);
+
+// Register blocks of C: of vectors of rows, and of columns.
+struct PortableBlocks {
+  PortableCut rows, columns;
+};
+PortableBlocks portable_blocks(const GemmProblem& problem, int mr, int nr);
+// Those of the cuts.
+PortableBlocks portable_blocks(const GemmProblem& problem);
 
 struct PortableSlots;
 using PortableSlotTile = void (*)(const PortableSlots& plan, const void* a, const void* b, void* c,
@@ -109,7 +158,7 @@ struct PortableSlots {
 };
 
 // Fill in what depends on the instruction set. The config must be a point of portable_space.
-PortableColumns bind_portable_columns(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+PortableColumns bind_portable_columns(const GemmProblem& problem, const PortableBlocks& blocks);
 PortableSlots bind_portable_slots(const GemmProblem& problem, const GemmSmallCpuConfig& config);
 
 // alpha or beta as the reals of problem `index`; a kind that needs no value keeps the one in `out`.

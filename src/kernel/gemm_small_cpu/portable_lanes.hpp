@@ -17,6 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // True if masked loads read nothing behind the mask. Elsewhere Highway's MaskedLoad reads the whole vector.
 inline constexpr bool masked_memory = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
+// AMD's take some 12 cycles each.
+inline constexpr bool masked_stores_are_slow = HWY_TARGET == HWY_AVX2;
 // The plain fallback keeps its vectors in memory: larger blocks would only be more code.
 inline constexpr int vector_registers = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32
                                         : HWY_TARGET == HWY_EMU128                       ? 8
@@ -43,6 +45,57 @@ HWY_INLINE void store_first(hn::VFromD<D> v, D d, T* to, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) to[i] = lanes[i];
   }
 }
+
+// Stores the first `count` lanes of vectors, `ld` apart; count is less than a vector's lanes.
+#if HWY_TARGET == HWY_AVX2
+// By parts. Each branch is taken once for all vectors.
+template <int N, class D>
+HWY_INLINE void store_firsts(const hn::VFromD<D> (&v)[N], D, double* to, std::int64_t ld,
+                             std::int64_t count) {
+  if (count == 1) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) _mm_store_sd(to + j * ld, _mm256_castpd256_pd128(v[j].raw));
+    return;
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) _mm_storeu_pd(to + j * ld, _mm256_castpd256_pd128(v[j].raw));
+  if (count == 2) return;
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) _mm_store_sd(to + j * ld + 2, _mm256_extractf128_pd(v[j].raw, 1));
+}
+template <int N, class D>
+HWY_INLINE void store_firsts(const hn::VFromD<D> (&v)[N], D, float* to, std::int64_t ld, std::int64_t count) {
+  __m128 part[N];
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) part[j] = _mm256_castps256_ps128(v[j].raw);
+  if ((count & 4) != 0) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+      _mm_storeu_ps(to + j * ld, part[j]);
+      part[j] = _mm256_extractf128_ps(v[j].raw, 1);
+    }
+    to += 4;
+  }
+  if ((count & 2) != 0) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(to + j * ld), part[j]);
+      part[j] = _mm_movehl_ps(part[j], part[j]);
+    }
+    to += 2;
+  }
+  if ((count & 1) != 0) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) _mm_store_ss(to + j * ld, part[j]);
+  }
+}
+#else
+template <int N, class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_firsts(const hn::VFromD<D> (&v)[N], D d, T* to, std::int64_t ld, std::int64_t count) {
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) store_first(v[j], d, to + j * ld, count);
+}
+#endif
 
 // Returns v, which is used `Uses` times, hiding its origin from GCC, which prefers up to three loads to a
 // register; these cost a third of the speed with data in L2 or across cache lines.

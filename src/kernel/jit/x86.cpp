@@ -3,9 +3,22 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
+
 #include "device/cpu.hpp"
 
 namespace tilewright {
+namespace {
+
+constexpr std::size_t page = 4096, line = 64;
+std::atomic<std::size_t> next_first = 0;
+
+}  // namespace
+
+JitCode::JitCode() : Xbyak::CodeGenerator(reserved_bytes, Xbyak::DontSetProtectRWE) {
+  first_ = next_first.load(std::memory_order_relaxed) % page;
+  setSize(first_);
+}
 
 void JitCode::finish() {
   try {
@@ -18,7 +31,9 @@ void JitCode::finish() {
     throw Error(ErrorCode::unsupported, "cpu",
                 "the operating system forbids generated code (no executable pages)");
   }
-  counts_.code_bytes = static_cast<std::int64_t>(getSize());
+  const std::size_t bytes = getSize() - first_;
+  next_first.fetch_add((bytes + line - 1) / line * line, std::memory_order_relaxed);
+  counts_.code_bytes = static_cast<std::int64_t>(bytes);
 }
 
 namespace {

@@ -1,5 +1,8 @@
 // Generated x86-64 code in memory: a base over Xbyak that owns its pages, makes complete code executable, and
 // counts its instructions per problem. Only this header and the generators include Xbyak.
+//
+// Each kernel has pages of its own, but begins in them where the one made before it ended: kernels that all
+// begin at the start of a page share the same few sets of the first-level cache, which holds eight of them.
 #pragma once
 
 #include <xbyak/xbyak.h>
@@ -11,7 +14,13 @@ namespace tilewright {
 
 class JitCode : public Xbyak::CodeGenerator {
  public:
-  JitCode() : Xbyak::CodeGenerator(reserved_bytes, Xbyak::DontSetProtectRWE) {}
+  JitCode();
+
+  // Returns the address of the code.
+  template <class Function>
+  Function entry() const {
+    return reinterpret_cast<Function>(getCode() + first_);
+  }
 
   // Ends generation: resolves labels and makes pages executable, not writable. Throws Error(unsupported) if
   // the operating system forbids generated code.
@@ -33,6 +42,7 @@ class JitCode : public Xbyak::CodeGenerator {
  private:
   static constexpr std::size_t reserved_bytes = 256 * 1024;
   KernelCounts counts_;
+  std::size_t first_ = 0;  // byte of the code
 };
 
 // True if this process may run generated code for `isa` (CPU and XCR0 of the operating system).
