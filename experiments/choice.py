@@ -61,10 +61,12 @@ class Bench:
                        env=self.environment, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def compile_ahead(self, groups):
-        """Fills the cache of kernels on all cores, each problem in a process of its own, so that the timed runs compile nothing."""
-        calls = [(group, [size], 1, "/dev/null", *flags_of(name)) for group, sizes in groups for size in sizes for name in self.names()]
+        """Fills the cache of kernels on all cores, so that the timed runs compile nothing."""
+        if self.part == "small":
+            return
+        calls = [[self.tool, "explain", text_of(group, size), *flags_of(name)] for group, sizes in groups for size in sizes for name in self.names()]
         with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2)) as pool:
-            list(pool.map(lambda call: self.run(*call), calls))
+            list(pool.map(lambda call: subprocess.run(call, env=self.environment, check=False, capture_output=True), calls))
 
     def names(self):
         """Those that are timed: the plan, and its offers of our own."""
@@ -82,8 +84,13 @@ class Bench:
         """{problem: {candidate: (seconds, error)}} by explain."""
         done = subprocess.run([self.tool, "explain", "--json", "-", *problems], env=self.environment, check=False, capture_output=True, text=True)
         plans = [plan for plan in (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")) if "problem" in plan]
-        return {problem: {one["name"]: (one["expected_s"], one["expected_error"]) for one in plan["candidates"] if "expected_s" in one}
+        return {problem: {one["name"]: (one["predicted_s"], one["predicted_error"]) for one in plan["candidates"] if "predicted_s" in one}
                 for problem, plan in zip(problems, plans, strict=True)}
+
+
+def text_of(group, size):
+    (dtype, ops, beta), (m, n, k) = group, size.split("x")
+    return f"gemm:{dtype}:{ops}:m={m},n={n},k={k}:{'beta=one:' if beta else ''}location=device"
 
 
 def flags_of(name):

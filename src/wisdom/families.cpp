@@ -69,10 +69,10 @@ const WisdomFamily* family_named(const std::string& name) {
 struct RenamedHash {
   std::string_view family, before, now;
 };
-constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "9679b29f3e67b737", "59dc4373e8d3ceaa"},
-                                          {"gemm_small_cpu", "3c6df4eac6cab0cf", "59dc4373e8d3ceaa"},
-                                          {"gemm_small_cpu", "a3b83e9c3bb52e6f", "59dc4373e8d3ceaa"},
-                                          {"gemm_small_cpu", "573804d17d673ec4", "59dc4373e8d3ceaa"},
+constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "9679b29f3e67b737", "69ab1845affde9ce"},
+                                          {"gemm_small_cpu", "3c6df4eac6cab0cf", "69ab1845affde9ce"},
+                                          {"gemm_small_cpu", "a3b83e9c3bb52e6f", "69ab1845affde9ce"},
+                                          {"gemm_small_cpu", "573804d17d673ec4", "69ab1845affde9ce"},
                                           {"gemm_small", "31f75ebb802b7f4a", "868c1c012f8f7c3a"},
                                           {"gemm_small", "871408aea2c3eda7", "868c1c012f8f7c3a"},
                                           {"gemm_small", "8a3c96641f2a75d8", "868c1c012f8f7c3a"},

@@ -12,14 +12,20 @@ class GpuThin : public GpuTest {
     const char* const kind = batched ? "gemm_batched:" : "gemm:";
     return parse_problem(kind + dtype + ":" + rest + ":location=device");
   }
+  // With operands that vectors may be read from, and with others.
   template <class T>
   std::string result(const GemmProblem& p, double alpha, double beta) {
-    GemmOptions options = options_;
-    options.candidate = "gpu_thin";
-    GpuBatch<T> batch(*gpu_, p, GpuDraw{alpha, beta, 1, 5});
-    batch.run(plan(context_, p, options));
-    gpu_->synchronize();
-    return batch.check();
+    std::string faults;
+    for (const std::int64_t offset : {0, 1}) {
+      GemmOptions options = options_;
+      options.candidate = "gpu_thin";
+      options.align_bytes = offset == 0 ? 0 : int(sizeof(T));
+      GpuBatch<T> batch(*gpu_, p, GpuDraw{alpha, beta, offset, 5});
+      batch.run(plan(context_, p, options));
+      gpu_->synchronize();
+      faults += batch.check();
+    }
+    return faults;
   }
   template <class T>
   void expect_right(const char* dtype) {
@@ -46,7 +52,8 @@ TEST_F(GpuThin, EveryTypeAndOperation) {
 TEST_F(GpuThin, GapsAndBatches) {
   for (const char* rest :
        {"nn:m=300,n=6,k=7:strided:batch=3:lda=303:ldb=9:ldc=310:beta=one",
-        "tn:m=4,n=500,k=9:strided:batch=2:stride_a=0:ldc=6", "nt:m=130,n=64,k=33:strided:batch=4:stride_b=0"})
+        "tn:m=4,n=500,k=9:strided:batch=2:stride_a=0:ldc=6", "nt:m=3,n=301,k=8:lda=4:ldb=304:strided:batch=3",
+        "tn:m=301,n=3,k=8:lda=12:strided:batch=2", "nt:m=130,n=64,k=33:strided:batch=4:stride_b=0"})
     EXPECT_EQ(result<double>(problem("f64", rest, true), 1, value_of(problem("f64", rest, true).beta)), "")
         << rest;
 }

@@ -65,17 +65,24 @@ std::map<std::string, Taken> recorded(DType dtype) {
 
 class Forecasts : public ::testing::TestWithParam<DType> {};
 
-// For 3x1000000x3 a forecast promised 53 us, and 78 us by cuBLAS, but an H200 takes 117 and 59 us;
-// 20x500000x20 took 64 us, and 47 us by cuBLAS.
-TEST_P(Forecasts, SayNothingOfSizesThatTheyWereNotJudgedAt) {
+// For 3x1000000x3 the forecast is 53 us, and 78 us by cuBLAS, but an H200 takes 117 and 59 us.
+TEST_P(Forecasts, AreLessCertainOfSizesThatTheyWereNotJudgedAt) {
   const auto model = shipped(GetParam());
   for (const char* sizes : {"m=3,n=1000000,k=3", "m=1000000,n=3,k=64", "m=4096,n=4096,k=8",
-                            "m=20,n=500000,k=20", "m=64,n=64,k=2000000"}) {
+                            "m=20,n=500000,k=20", "m=64,n=64,k=2000000", "m=4000000,n=100,k=100"}) {
     const auto p =
         packed(parse_problem(fmt::format("gemm:{}:nn:{}:location=device", to_string(GetParam()), sizes)));
     const auto shape = gemm_large_shape(p);
-    EXPECT_FALSE(forecast_own(model, p, shape, GemmLargeConfig{}, h100())) << sizes;
-    EXPECT_FALSE(forecast_cublas(model, p, h100())) << sizes;
+    const auto own = forecast_own(model, p, shape, GemmLargeConfig{}, h100());
+    const auto vendors = forecast_cublas(model, p, h100());
+    ASSERT_TRUE(own && vendors) << sizes;
+    EXPECT_GE(own->error, 0.4);
+    EXPECT_GE(vendors->error, 0.2);
+    // A model that does not say how it errs there.
+    GemmLargeForecastModel unsure = model;
+    unsure.ours_sd_outside.reset(), unsure.theirs_sd_outside.reset();
+    EXPECT_FALSE(forecast_own(unsure, p, shape, GemmLargeConfig{}, h100())) << sizes;
+    EXPECT_FALSE(forecast_cublas(unsure, p, h100())) << sizes;
   }
 }
 
@@ -122,9 +129,9 @@ TEST_P(Forecasts, SayNothingOfWhatTheyHaveNotSeen) {
   EXPECT_FALSE(known(fictional_gpu(80))) << "another architecture";
   p.batch_count = 2;
   EXPECT_FALSE(known(h100())) << "a batch";
-  p.batch_count = 1, p.m = 4000000;
+  p.batch_count = 1, p.m = 1;
   p = packed(p);
-  EXPECT_FALSE(known(h100())) << "longer than what was measured";
+  EXPECT_FALSE(known(h100())) << "a vector, for which cuBLAS has other kernels";
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Forecasts, ::testing::Values(DType::f64, DType::f32),

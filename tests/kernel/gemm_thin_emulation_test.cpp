@@ -108,6 +108,30 @@ TEST(GemmThinEmulation, EitherSideLong) {
       {.points = 257, .count = 3, .gap = 3}, 2, 1);
 }
 
+// Along columns, within points, and across the points of a run.
+TEST(GemmThinEmulation, Vectors) {
+  constexpr GemmThinConfig c{.points = 128, .rows = 4, .columns = 4},
+      wide{.points = 64, .rows = 2, .columns = 2};
+  using S = GemmThinShape;
+  expect_right<float, S{.k = 5, .n = 6, .vector_x = true}, c>({.points = 300}, 1, 2);
+  expect_right<float, S{.k = 5, .n = 6, .vector_x = true}, c>({.points = 301, .gap = 3}, 1, 0);
+  expect_right<float, S{.k = 4, .n = 7, .y_by_points = true, .vector_x = true}, c>({.points = 300}, 1, 2);
+  expect_right<float, S{.k = 4, .n = 8, .y_by_points = true}, c>({.points = 130, .gap = 4}, 1, -1);
+  expect_right<float, S{.k = 8, .n = 8, .x_by_points = true, .y_by_points = true, .vector_x = true},
+               GemmThinConfig{.points = 64, .rows = 2, .columns = 2}>({.points = 130, .gap = 4}, 1, 3);
+  expect_right<float, S{.k = 3, .n = 2, .x_by_points = true, .y_by_points = true, .vector_x = true}, c>(
+      {.points = 270}, 1, 2);
+  expect_right<
+      double,
+      S{.k = 6, .n = 10, .x_by_points = true, .y_by_points = true, .unit_alpha = false, .vector_x = true},
+      wide>({.points = 131, .gap = 2}, 3, 2);
+  expect_right<Complex<float>, S{.k = 3, .n = 5, .x_by_points = true, .y_by_points = true, .vector_x = true},
+               wide>({.points = 101}, {1, 0}, {1, 2});
+  expect_right<Complex<double>,
+               S{.k = 3, .n = 2, .x_by_points = true, .y_by_points = true, .conj_x = true, .vector_x = true},
+               wide>({.points = 102}, {1, 0}, {1, 2});
+}
+
 TEST(GemmThinEmulation, ComplexNumbers) {
   constexpr GemmThinConfig c{.points = 32, .rows = 1, .columns = 2};
   using F = Complex<float>;

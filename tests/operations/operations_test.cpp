@@ -74,7 +74,7 @@ TEST(CopyScaleOperation, KeepsWhatIsKnownWhereTheBudgetIsGone) {
   WisdomRecord slow;
   slow.family = "copy_scale", slow.problem = to_string(CopyScaleProblem{1000});
   slow.config = to_json(CopyScaleConfig{256, true});
-  slow.device = copy_scale_device;
+  slow.device = copy_scale_device, slow.source_hash = "its source";
   store.put(slow);
   const Wisdom known({wisdom}, copy_scale_device);
   SessionOptions options;

@@ -11,7 +11,7 @@ class ThinRunner : public DeviceRunner {
  public:
   ThinRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine,
              const GemmThinShape& shape, const GemmThinConfig& config)
-      : DeviceRunner(r, machine, int(size_bytes(r.problem.dtype))),
+      : DeviceRunner(r, machine, align_bytes(r)),
         shape_(shape),
         kernel_(machine->gemm_thin(shape, config, r.problem.dtype, r.may_compile)) {}
 
@@ -58,7 +58,7 @@ std::string thin_declines(const PlanRequest& r) {
 GemmOffers thin_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GpuLimits& limits = machine->gpu().limits();
-  const GemmThinShape shape = gemm_thin_shape(r.problem);
+  const GemmThinShape shape = gemm_thin_shape(r.problem, align_bytes(r));
   const GemmThinConfig config = gemm_thin_config(shape, r.problem.dtype, limits);
   GemmOffer offer;
   offer.known = no_record("rule of thumb");

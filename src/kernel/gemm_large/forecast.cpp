@@ -193,6 +193,11 @@ GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients) try {
   coefficients.at("longest_side").get_to(model.longest_side);
   model.shortest_k = coefficients.value("shortest_k", model.shortest_k);
   model.shortest_side = coefficients.value("shortest_side", model.shortest_side);
+  const auto if_known = [&](const char* key, std::optional<double>& error) {
+    if (coefficients.contains(key)) error = coefficients.at(key).get<double>();
+  };
+  if_known("theirs_sd_outside", model.theirs_sd_outside);
+  if_known("ours_sd_outside", model.ours_sd_outside);
   return model;
 } catch (const nlohmann::json::exception& error) {
   refuse_argument("coefficients", fmt::format("a model of forecasts is malformed: {}", json_fault(error)));
@@ -200,11 +205,18 @@ GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients) try {
 
 namespace {
 
-bool is_known(const GemmLargeForecastModel& model, const GemmProblem& p, const GpuLimits& limits) {
+// Returns the error of a forecast for the problem; empty if there is none. Products of vectors run other
+// kernels.
+std::optional<double> error_of(const GemmLargeForecastModel& model, const GemmProblem& p,
+                               const GpuLimits& limits, double usual, std::optional<double> outside) {
   constexpr int capability = 90;
-  return limits.compute_capability == capability && limits.memory_bytes_per_s > 0 && p.batch_count == 1 &&
-         double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side &&
-         double(p.k) >= model.shortest_k && double(std::min(p.m, p.n)) >= model.shortest_side;
+  constexpr std::int64_t least_side = 2;
+  if (limits.compute_capability != capability || limits.memory_bytes_per_s <= 0 || p.batch_count != 1 ||
+      std::min(p.m, p.n) < least_side)
+    return std::nullopt;
+  const bool judged = double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side &&
+                      double(p.k) >= model.shortest_k && double(std::min(p.m, p.n)) >= model.shortest_side;
+  return judged ? usual : outside;
 }
 
 // us(again) is the forecast time.
@@ -217,18 +229,20 @@ GemmLargeForecast mean_forecast(const F& us, double error) {
 
 std::optional<GemmLargeForecast> forecast_cublas(const GemmLargeForecastModel& model, const GemmProblem& p,
                                                  const GpuLimits& limits) {
-  if (!is_known(model, p, limits)) return std::nullopt;
+  const auto error = error_of(model, p, limits, model.theirs_sd, model.theirs_sd_outside);
+  if (!error) return std::nullopt;
   return mean_forecast([&](bool again) { return forecast_cublas_us(model.theirs, p, limits, again); },
-                       model.theirs_sd);
+                       *error);
 }
 
 std::optional<GemmLargeForecast> forecast_own(const GemmLargeForecastModel& model, const GemmProblem& p,
                                               const GemmLargeShape& s, const GemmLargeConfig& c,
                                               const GpuLimits& limits) {
-  if (!is_known(model, p, limits)) return std::nullopt;
+  const auto error = error_of(model, p, limits, model.ours_sd, model.ours_sd_outside);
+  if (!error) return std::nullopt;
   const OwnTerms terms = own_terms(p, s, c, limits);
   return mean_forecast([&](bool again) { return forecast_own_us(model.ours, p, terms, limits, again); },
-                       model.ours_sd);
+                       *error);
 }
 
 }  // namespace tilewright

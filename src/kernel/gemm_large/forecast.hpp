@@ -74,6 +74,8 @@ struct GemmLargeForecastModel {
   double theirs_sd = 0, ours_sd = 0;         // of logarithms, at shapes outside the fit
   double longest_k = 0, longest_side = 0;    // the largest k, and m or n, of the fit
   double shortest_k = 1, shortest_side = 1;  // the smallest that its errors were judged at
+  // The errors for other sizes, which the formulas reach as well; empty: nothing is forecast for them.
+  std::optional<double> theirs_sd_outside, ours_sd_outside;
 };
 // Reads a model. Throws Error(invalid_argument) naming the key that is wrong.
 GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);

@@ -143,7 +143,7 @@ void FlatGenerator::emit() {
 // The first pass finds the index vectors, the second keeps them in registers.
 void FlatGenerator::generate() {
   emit();
-  reset();
+  restart();
   keep_tables();
   emit();
   for (double* count : {&counts().instructions, &counts().loads, &counts().stores, &counts().multiply_adds,

@@ -2,6 +2,7 @@
 // mr vectors x nr columns are summed over k, after copying a transposed A. Compiled per instruction set.
 #include <utility>
 
+#include "core/host/fork_gate.hpp"
 #include "kernel/gemm_small_cpu/portable.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -379,8 +380,8 @@ HWY_EXPORT(target);
 PortableTarget portable_target() { return HWY_DYNAMIC_DISPATCH(target)(); }
 
 const PortableTiles& portable_tiles(DType dtype) {
-  static const std::array<PortableTiles, 4> all = HWY_DYNAMIC_DISPATCH(tiles)();
-  return all[std::size_t(dtype)];
+  static constinit Once<const std::array<PortableTiles, 4>> all;
+  return all.get([] { return HWY_DYNAMIC_DISPATCH(tiles)(); })[std::size_t(dtype)];
 }
 
 PortableBlocks portable_blocks(const GemmProblem& problem, int mr, int nr) {

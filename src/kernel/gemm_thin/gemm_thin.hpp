@@ -17,12 +17,12 @@ inline constexpr int gemm_thin_least_capability = 80;  // asynchronous copies
 // True if exactly one of m and n is above the limit, and k is not.
 bool is_thin(const GemmProblem& problem);
 
-// The problem must be thin, with k > 0.
-GemmThinShape gemm_thin_shape(const GemmProblem& problem);
+// The problem must be thin, with k > 0; `address_bytes` divides the addresses of all operands.
+GemmThinShape gemm_thin_shape(const GemmProblem& problem, int address_bytes);
 // Returns the tile by rules: as much memory in flight as the device's latency asks for.
 GemmThinConfig gemm_thin_config(const GemmThinShape& shape, DType dtype, const GpuLimits& limits);
 
-// Forecasts seconds of the whole batch from memory, multiply-adds and reads of shared memory, with the
+// Forecasts seconds of the whole batch from memory and multiply-adds, with the
 // standard deviation of its logarithm.
 struct GemmThinForecast {
   double seconds = 0, error = 0;

@@ -27,11 +27,13 @@ struct GemmThinTile {
 template <class T, GemmThinShape S, GemmThinConfig C>
 struct GemmThin {
   static constexpr int threads = gemm_thin_threads(S, C), groups = gemm_thin_groups(S, C);
-  static constexpr int w_ld = groups * C.columns, lanes = C.points / C.rows;
-  static constexpr int x_ld = gemm_thin_odd(S.k), y_ld = gemm_thin_odd(S.n);
-  static constexpr int pack = sizeof(T) >= 16 || C.columns % 2 != 0 ? 1
-                              : sizeof(T) * C.columns % 16 != 0     ? 2
-                                                                    : int(16 / sizeof(T));
+  static constexpr int w_ld = groups * C.columns, lanes = C.points / C.rows, size = int(sizeof(T));
+  static constexpr int vector = gemm_thin_vector_bytes / size;  // its elements
+  static constexpr bool x_in_vectors = gemm_thin_x_in_vectors(S, size);
+  static constexpr int x_ld = gemm_thin_distance(S.k, x_in_vectors, size), y_ld = gemm_thin_distance(S.n);
+  static constexpr int x_tile = gemm_thin_x_elements(S, C, size);
+  static constexpr int pack = vector <= 1 || C.columns % 2 != 0 ? 1 : C.columns % vector != 0 ? 2 : vector;
+
   const GemmThinArgs<T>& args;
   T* w;
   T* x;
@@ -52,42 +54,80 @@ struct GemmThin {
     }
   }
 
-  // Copies `width` elements of each point of a tile. ByPoints: to[point * odd + element], else
+  // Copies a vector, or the `left` elements of it that the tile has.
+  __device__ __forceinline__ void load_vectors(T* to, const T* source, int left) const {
+    if (left >= vector)
+      copy_async<16>(to, source);
+    else
+      for (int i = 0; i < left; ++i) copy_async<size>(to + i, source + i);
+  }
+
+  // Copies `Width` elements of each point of a tile: ByPoints to[point * Distance + element], else
   // to[element * points + point].
-  template <bool ByPoints, int Width>
+  template <bool ByPoints, int Width, int Distance, bool Vectors>
   __device__ __forceinline__ void load(T* to, const T* from, long long ld, const GemmThinTile& t) const {
-    for (int e = threadIdx.x; e < C.points * Width; e += threads) {
-      const int point = ByPoints ? e / Width : e % C.points, l = ByPoints ? e % Width : e / C.points;
-      if (point >= t.points) continue;
-      const T* const source = ByPoints ? from + (t.first + point) * ld + l : from + l * ld + t.first + point;
-      copy_async<int(sizeof(T))>(to + (ByPoints ? point * gemm_thin_odd(Width) + l : e), source);
+    constexpr bool points_in_vectors = ByPoints && Width % vector == 0 && Distance % vector == 0;
+    constexpr bool one_run = ByPoints && Distance == Width;
+    if constexpr (Vectors && vector > 1 && (!ByPoints || points_in_vectors || one_run)) {
+      for (int e = threadIdx.x * vector; e < C.points * Width; e += threads * vector) {
+        if constexpr (points_in_vectors) {
+          const int point = e / Width, l = e % Width;
+          if (point < t.points) copy_async<16>(to + point * Distance + l, from + (t.first + point) * ld + l);
+        } else if constexpr (ByPoints) {
+          load_vectors(to + e, from + t.first * Width + e, t.points * Width - e);
+        } else {
+          const int l = e / C.points, point = e % C.points;
+          load_vectors(to + e, from + l * ld + t.first + point, t.points - point);
+        }
+      }
+    } else {
+      for (int e = threadIdx.x; e < C.points * Width; e += threads) {
+        const int point = ByPoints ? e / Width : e % C.points, l = ByPoints ? e % Width : e / C.points;
+        if (point >= t.points) continue;
+        const T* const source =
+            ByPoints ? from + (t.first + point) * ld + l : from + l * ld + t.first + point;
+        copy_async<size>(to + (ByPoints ? point * Distance + l : e), source);
+      }
     }
   }
   __device__ __forceinline__ void load_x(int stage, const GemmThinTile& t) const {
-    load<S.x_by_points, S.k>(x + stage * gemm_thin_x_elements(S, C), args.x + t.product * args.stride_x,
-                             args.ld_x, t);
+    load<S.x_by_points, S.k, x_ld, S.vector_x>(x + stage * x_tile, args.x + t.product * args.stride_x,
+                                               args.ld_x, t);
+  }
+  __device__ __forceinline__ void load_y(const GemmThinTile& t) const {
+    load<true, S.n, y_ld, false>(y, args.y + t.product * args.stride_y, args.ld_y, t);
   }
 
-  __device__ __forceinline__ void multiply(int stage, T (&sums)[C.rows][C.columns]) const {
-    const T* const tile = x + stage * gemm_thin_x_elements(S, C);
-    const int lane = threadIdx.x % lanes, first = threadIdx.x / lanes * C.columns;
-#pragma unroll(S.k <= 16 ? S.k : 8)
-    for (int l = 0; l < S.k; ++l) {
-      T values[C.rows];
+  // Adds the products of `count` elements l, l + 1 ... of each point.
+  template <int count>
+  __device__ __forceinline__ void multiply_by(const Pack<T, count> (&values)[C.rows], int l, int first,
+                                              T (&sums)[C.rows][C.columns]) const {
 #pragma unroll
-      for (int r = 0; r < C.rows; ++r) {
-        const int point = lane + r * lanes;
-        values[r] =
-            conjugate_if<S.conj_x>(S.x_by_points ? tile[point * x_ld + l] : tile[l * C.points + point]);
-      }
+    for (int i = 0; i < count; ++i)
 #pragma unroll
       for (int j = 0; j < C.columns; j += pack) {
-        const auto several = *reinterpret_cast<const Pack<T, pack>*>(w + l * w_ld + first + j);
+        const auto several = *reinterpret_cast<const Pack<T, pack>*>(w + (l + i) * w_ld + first + j);
 #pragma unroll
         for (int r = 0; r < C.rows; ++r)
 #pragma unroll
-          for (int p = 0; p < pack; ++p) multiply_add(sums[r][j + p], values[r], several.item[p]);
+          for (int p = 0; p < pack; ++p)
+            multiply_add(sums[r][j + p], conjugate_if<S.conj_x>(values[r].item[i]), several.item[p]);
       }
+  }
+
+  __device__ __forceinline__ void multiply(int stage, T (&sums)[C.rows][C.columns]) const {
+    const T* const tile = x + stage * x_tile;
+    const int lane = threadIdx.x % lanes, first = threadIdx.x / lanes * C.columns;
+    constexpr int count = x_in_vectors ? vector : 1;
+#pragma unroll(S.k <= 16 ? S.k / count : 8 / count)
+    for (int l = 0; l < S.k; l += count) {
+      Pack<T, count> values[C.rows];
+#pragma unroll
+      for (int r = 0; r < C.rows; ++r) {
+        const int point = lane + r * lanes, at = S.x_by_points ? point * x_ld + l : l * C.points + point;
+        values[r] = *reinterpret_cast<const Pack<T, count>*>(tile + at);
+      }
+      multiply_by<count>(values, l, first, sums);
     }
   }
 
@@ -122,9 +162,9 @@ struct GemmThin {
 
   __device__ __forceinline__ void store_tile(const GemmThinTile& t) const {
     T* const to = args.y + t.product * args.stride_y;
-    for (int e = threadIdx.x; e < C.points * S.n; e += threads) {
+    for (int e = threadIdx.x; e < t.points * S.n; e += threads) {
       const int point = e / S.n, j = e % S.n;
-      if (point < t.points) to[(t.first + point) * args.ld_y + j] = y[point * y_ld + j];
+      to[(t.first + point) * args.ld_y + j] = y[point * y_ld + j];
     }
   }
 
@@ -157,7 +197,7 @@ __global__ void __launch_bounds__(gemm_thin_threads(S, C)) gemm_thin(const GemmT
   using Block = GemmThin<T, S, C>;
   T* const w = reinterpret_cast<T*>(shared);
   T* const x = w + gemm_thin_w_elements(S, C);
-  const Block block{args, w, x, x + 2 * gemm_thin_x_elements(S, C)};
+  const Block block{args, w, x, x + 2 * Block::x_tile};
   // A factor of zero hides what is no number.
   const bool reads_x = S.unit_alpha || !is_zero(args.alpha);
   const bool reads_y = S.reads_y && (S.unit_beta || !is_zero(args.beta));
@@ -168,8 +208,7 @@ __global__ void __launch_bounds__(gemm_thin_threads(S, C)) gemm_thin(const GemmT
   copy_async_commit();
   for (long long number = blockIdx.x; number < tiles; number += gridDim.x, stage ^= 1) {
     const GemmThinTile now = block.tile(number);
-    if (S.y_by_points && reads_y)
-      block.template load<true, S.n>(block.y, args.y + now.product * args.stride_y, args.ld_y, now);
+    if (S.y_by_points && reads_y) block.load_y(now);
     copy_async_commit();
     if (reads_x && number + gridDim.x < tiles) block.load_x(stage ^ 1, block.tile(number + gridDim.x));
     copy_async_commit();

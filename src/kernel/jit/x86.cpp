@@ -10,13 +10,18 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t page = 4096, line = 64;
+constexpr std::size_t page_bytes = 4096, line_bytes = 64;
 std::atomic<std::size_t> next_first = 0;
 
 }  // namespace
 
 JitCode::JitCode() : Xbyak::CodeGenerator(reserved_bytes, Xbyak::DontSetProtectRWE) {
-  first_ = next_first.load(std::memory_order_relaxed) % page;
+  first_ = next_first.load(std::memory_order_relaxed) % page_bytes;
+  setSize(first_);
+}
+
+void JitCode::restart() {
+  reset();
   setSize(first_);
 }
 
@@ -32,7 +37,7 @@ void JitCode::finish() {
                 "the operating system forbids generated code (no executable pages)");
   }
   const std::size_t bytes = getSize() - first_;
-  next_first.fetch_add((bytes + line - 1) / line * line, std::memory_order_relaxed);
+  next_first.fetch_add((bytes + line_bytes - 1) / line_bytes * line_bytes, std::memory_order_relaxed);
   counts_.code_bytes = static_cast<std::int64_t>(bytes);
 }
 

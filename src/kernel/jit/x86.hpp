@@ -26,6 +26,9 @@ class JitCode : public Xbyak::CodeGenerator {
   // the operating system forbids generated code.
   void finish();
 
+  // Forgets all code, to emit it anew.
+  void restart();
+
   KernelCounts& counts() { return counts_; }
 
   // Executions per problem of the code being emitted; generators raise it inside loops.
@@ -40,6 +43,8 @@ class JitCode : public Xbyak::CodeGenerator {
   void count_other() { counts_.instructions += weight; }
 
  private:
+  using Xbyak::CodeGenerator::reset;  // restart() keeps the place
+
   static constexpr std::size_t reserved_bytes = 256 * 1024;
   KernelCounts counts_;
   std::size_t first_ = 0;  // byte of the code

@@ -49,7 +49,7 @@ std::string example_problems(const ToolOperations& operations, const char* separ
 
 nlohmann::json decision_json(const Decision& said) {
   nlohmann::json object = {{"name", said.candidate}, {"taken", said.accepted}, {"reason", said.reason}};
-  if (said.seconds) object.update({{"expected_s", *said.seconds}, {"expected_error", said.error}});
+  if (said.seconds) object.update({{"predicted_s", *said.seconds}, {"predicted_error", said.error}});
   return object;
 }
 
