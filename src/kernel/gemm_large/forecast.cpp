@@ -211,11 +211,13 @@ std::optional<double> error_of(const GemmLargeForecastModel& model, const GemmPr
                                const GpuLimits& limits, double usual, std::optional<double> outside) {
   constexpr int capability = 90;
   constexpr std::int64_t least_side = 2;
+  constexpr double farther = 4;  // than the longest sizes of the fit
+  const double k = double(p.k), side = double(std::max(p.m, p.n));
   if (limits.compute_capability != capability || limits.memory_bytes_per_s <= 0 || p.batch_count != 1 ||
-      std::min(p.m, p.n) < least_side)
+      std::min(p.m, p.n) < least_side || k > farther * model.longest_k || side > farther * model.longest_side)
     return std::nullopt;
-  const bool judged = double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side &&
-                      double(p.k) >= model.shortest_k && double(std::min(p.m, p.n)) >= model.shortest_side;
+  const bool judged = k <= model.longest_k && side <= model.longest_side && k >= model.shortest_k &&
+                      double(std::min(p.m, p.n)) >= model.shortest_side;
   return judged ? usual : outside;
 }
 
