@@ -1,5 +1,5 @@
-// How many shapes the calls of a thread change among. Kernels made for one shape each are fast while caches
-// of code and branch predictors hold them; among many shapes one kernel for all of them is faster.
+// Tells whether a thread's calls change among many shapes. Kernels made for one shape each are fast while
+// caches of code and branch predictors hold them; among many shapes one kernel for all of them is faster.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ class ShapeVariety {
 
  private:
   static constexpr std::uint32_t window = 256;  // changes of the shape
-  // Of 64 places; so many are met when there are about 17 shapes.
+  // Some 17 shapes meet so many of the 64 places.
   static constexpr int few_places = 15;
 
   void renew() {

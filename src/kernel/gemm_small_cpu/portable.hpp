@@ -50,8 +50,8 @@ struct PortableScalars {
   std::int64_t k = 0;
 };
 
-// What a register block of C needs to know of its matrices. Steps of op(A) are those of A or of its packed
-// copy.
+// The distances by which a register block of C walks through its matrices, and how it ends. Steps of op(A)
+// are those of A or of its packed copy.
 struct PortableSteps {
   std::int64_t a_k = 0;  // from one k to the next
   std::int64_t b_k = 0;
@@ -106,7 +106,7 @@ struct PortableCuts {
   std::array<std::array<PortableCut, sizes>, portable_max_mr> columns{};
 };
 
-// What the instruction set brings for one element type.
+// The tiles of this machine's instruction set for one element type.
 struct PortableTiles {
   std::int64_t lanes = 1;      // reals in a vector
   bool masked_memory = false;  // false: partial vectors are read whole, from a packed copy
@@ -127,7 +127,7 @@ struct PortableBlocks {
   PortableCut rows, columns;
 };
 PortableBlocks portable_blocks(const GemmProblem& problem, int mr, int nr);
-// Those of the cuts.
+// Returns the blocks of `cuts`.
 PortableBlocks portable_blocks(const GemmProblem& problem);
 
 struct PortableSlots;
