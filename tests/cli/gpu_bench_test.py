@@ -314,13 +314,16 @@ class LayoutOnGpu(OnGpu):
 
     def test_explain_is_served(self):
         problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1000:beta=one:location=device"
-        self.assertIn("no costs are recorded", self.run_tool("explain", problem).stdout)
+        self.assertIn("no costs are recorded", self.words("explain", problem))
         self.bench("--sizes", "4", "--batch", "256", "--beta", "1", "--peers", "none", "--block", "32")
-        explained = self.run_tool("explain", problem).stdout
+        explained = self.words("explain", problem)
         self.assertIn("conversion: ", explained)
         self.assertIn("the kernel takes", explained)
-        host = self.run_tool("explain", problem.replace(":location=device", "")).stdout
-        self.assertIn("no costs are recorded", host)
+        self.assertIn("no costs are recorded", self.words("explain", problem.replace(":location=device", "")))
+
+    def words(self, *arguments):
+        """What the tool prints, wherever its lines are broken."""
+        return " ".join(self.run_tool(*arguments).stdout.split())
 
     def test_refusals(self):
         for arguments, says in ((("--layout", "block_interleaved"), "--layout"), (("--threads", "2"), "--threads"),
