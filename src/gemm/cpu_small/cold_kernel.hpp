@@ -1,5 +1,5 @@
 // The kernel for a problem that has none of its own: the portable one, whose code serves all shapes of a
-// type, bound in some nanoseconds without memory, code or a lock.
+// type, bound in some 50 ns without memory, code or a lock.
 #pragma once
 
 #include "kernel/gemm_small_cpu/portable.hpp"
