@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "bench/report.hpp"
+#include "core/estimate.hpp"
 #include "core/problem.hpp"
 #include "device/cpu.hpp"
 #include "measure/clock.hpp"
-#include "measure/estimate.hpp"
 #include "people/refusal.hpp"
 #include "program.hpp"
 #include "tilewright/gemm.hpp"

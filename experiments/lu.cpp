@@ -11,12 +11,12 @@
 #include "bench/provenance.hpp"
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
+#include "core/estimate.hpp"
 #include "device/gpu/copies.hpp"
 #include "device/gpu/solver.hpp"
 #include "experiment.hpp"
 #include "lu/device/schedule.hpp"
 #include "lu/device/system.hpp"
-#include "measure/estimate.hpp"
 
 namespace tilewright {
 namespace {

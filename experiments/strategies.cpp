@@ -11,10 +11,10 @@
 #include <random>
 
 #include "analyze/replay.hpp"
+#include "core/estimate.hpp"
 #include "device/cpu.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
-#include "measure/estimate.hpp"
 #include "program.hpp"
 
 namespace tilewright {

@@ -44,6 +44,7 @@ inline GemmOptions to_options(const tilewright_options* options) {
   if (result.split == SplitRule::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;
   result.on_device_failure = to_enum<OnDeviceFailure>("on_device_failure", options->on_device_failure,
                                                       TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
+  result.learn = to_enum<Learn>("learn", options->learn, TILEWRIGHT_LEARN_CALLS);
   return result;
 }
 

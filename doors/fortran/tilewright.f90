@@ -42,7 +42,7 @@ module tilewright
     integer(c_int64_t) :: gpu_memory_bytes = 0
     integer(c_int) :: split = 0
     real(c_double) :: cpu_share = 0
-    integer(c_int) :: on_device_failure = 0
+    integer(c_int) :: on_device_failure = 0, learn = 0
   end type
 
   ! tw_gemm(context, op_a, op_b, alpha, a, b, beta, c [, options, status]): c = alpha op(a) op(b) + beta c

@@ -54,7 +54,7 @@ void make_options(GemmOptions* to, const std::string& target, const std::string&
                   bool checked, const std::string& residency, const std::string& candidate,
                   const std::string& config, const std::vector<int>& gpus, std::int64_t gpu_memory_bytes,
                   const std::string& split, std::optional<double> cpu_share,
-                  const std::string& on_device_failure, double tune_on_miss_s) {
+                  const std::string& on_device_failure, double tune_on_miss_s, std::optional<bool> learn) {
   GemmOptions options;
   options.target = parse_target(target);
   parse_objective(objective, options);
@@ -82,6 +82,7 @@ void make_options(GemmOptions* to, const std::string& target, const std::string&
       parse<OnDeviceFailure>("on_device_failure", on_device_failure,
                              {{"error", OnDeviceFailure::error}, {"redo", OnDeviceFailure::redo}});
   options.tune_on_miss_s = tune_on_miss_s;
+  if (learn) options.learn = *learn ? Learn::calls : Learn::off;
   new (to) GemmOptions(std::move(options));
 }
 
@@ -116,7 +117,7 @@ void bind_options(nb::module_& module) {
            nb::arg("residency") = "auto", nb::arg("candidate") = "", nb::arg("config") = "",
            nb::arg("gpus") = std::vector<int>(), nb::arg("gpu_memory_bytes") = 0, nb::arg("split") = "model",
            nb::arg("cpu_share") = nb::none(), nb::arg("on_device_failure") = "error",
-           nb::arg("tune_on_miss_s") = 0.0);
+           nb::arg("tune_on_miss_s") = 0.0, nb::arg("learn") = nb::none());
 }
 
 }  // namespace tilewright::python

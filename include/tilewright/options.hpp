@@ -49,6 +49,13 @@ struct GemmOptions {
   /// operands included; 0: never. The winner is kept in the user's wisdom, so that later calls use it. Needs
   /// install_tuner() of tilewright/tune.hpp, else the call throws Error(unsupported).
   double tune_on_miss_s = 0;
+  /// calls: a plan of a problem that wisdom has no exact record of runs up to three of its best configs and
+  /// implementations in turn, in the first 100 calls, times them without waiting, and stays with the fastest,
+  /// which the user's wisdom keeps. Trials cost at most 5 % of the time of these calls, if none takes more
+  /// than twice as long as expected. Calls on the host shorter than 5 us, and calls into a CUDA graph, run
+  /// what is known as fastest. Implementations round differently, so results of early calls may differ in
+  /// their last bits.
+  Learn learn = Learn::automatic;
 
   // HOW GPUs share products of single matrices in host memory. automatic uses GPUs if the models of the
   // machine (`tilewright calibrate`) predict that this is faster; gpu leaves the CPU out; hybrid opens the

@@ -84,6 +84,16 @@ typedef enum {
   TILEWRIGHT_ON_DEVICE_FAILURE_LIMIT = 0x7fffffff
 } tilewright_on_device_failure;
 
+/** Whether plans learn from the calls that a program makes. CALLS: in the first 100 calls of a plan of a
+ * problem that wisdom has no exact record of up to three of its best configs and implementations run in turn;
+ * the fastest stays, and the user's wisdom keeps it. Early calls may differ in their last bits. */
+typedef enum {
+  TILEWRIGHT_LEARN_AUTOMATIC = 0, /* as the variable TILEWRIGHT_LEARN says, else OFF */
+  TILEWRIGHT_LEARN_OFF = 1,
+  TILEWRIGHT_LEARN_CALLS = 2,
+  TILEWRIGHT_LEARN_LIMIT = 0x7fffffff
+} tilewright_learn;
+
 /** The memory that holds the operands of a call. One alpha or beta for all problems lies on the host. The
  * info array lies where the operands do: on a GPU the queued work writes it. */
 typedef enum {
@@ -164,6 +174,7 @@ typedef struct tilewright_options {
   int split;                /**< tilewright_split */
   double cpu_share;         /**< SPLIT_FIXED: the CPU's part of C, 0 to 1 */
   int on_device_failure;    /**< tilewright_on_device_failure */
+  int learn;                /**< tilewright_learn: whether the plan learns from its calls */
 } tilewright_options;
 
 /** Options of a context, read once when it is made. */

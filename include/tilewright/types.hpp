@@ -50,6 +50,9 @@ enum class SplitRule : std::uint8_t { model, guided, exhaustive, fixed };
 /// The reaction to a GPU that fails before it has brought back its part of C. error: the call throws
 /// Error(device_lost). redo: the CPU computes that part.
 enum class OnDeviceFailure : std::uint8_t { error, redo };
+/// Whether plans learn from the calls that a program makes. automatic: as TILEWRIGHT_LEARN says, else off.
+/// calls: see GemmOptions::learn.
+enum class Learn : std::uint8_t { automatic, off, calls };
 /// The cost that a call minimises: seconds, joules, their product, a weighted sum of both, or the least
 /// joules among configs that are nearly as fast as the fastest.
 enum class Objective : std::uint8_t { time, energy, edp, alpha, energy_within };

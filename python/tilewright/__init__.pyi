@@ -36,6 +36,7 @@ class _Options(TypedDict, total=False):
     cpu_share: float | None
     on_device_failure: Literal["error", "redo"]
     tune_on_miss_s: float
+    learn: bool | None
 
 class _Product(_Options, total=False):
     alpha: _Factor

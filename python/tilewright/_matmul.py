@@ -151,7 +151,9 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
     objective: "time", "energy", "edp", "alpha=0.7", "energy_within=5%": what the call should cost least.
     threads: on the CPU; 0: OpenMP's default.
     checked, residency, candidate, config, gpus, gpu_memory_bytes, split, cpu_share, on_device_failure, tune_on_miss_s: as
-        GemmOptions of tilewright/gemm.hpp has them.
+        GemmOptions of tilewright/options.hpp has them.
+    learn: True: repeated calls try the best configs in turn and stay with the fastest, which wisdom keeps; False: they do
+        not; None: as TILEWRIGHT_LEARN says.
 
     Rows or columns that are neighbours, in batches with any strides that do not go backwards, are multiplied where they lie;
     other operands are copied first. The lock of Python is given up while products of more than some microseconds run.

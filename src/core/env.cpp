@@ -54,6 +54,10 @@ constexpr Entry entries[] = {
      &Environment::nvrtc_flags},
     {{"TILEWRIGHT_CUBLASMP", "", "distributed BLAS library for GPUs, cuBLASMp; empty: the first one found"},
      &Environment::cublasmp},
+    {{"TILEWRIGHT_LEARN", "off",
+      "calls: plans without an exact record try their best configs in the program's own calls and keep the "
+      "fastest; off: they do not"},
+     &Environment::learn},
     {{"TILEWRIGHT_JIT", "on",
       "on or off; off: only prepare() compiles GPU kernels, and calls use the kernels in the cache"},
      &Environment::jit},

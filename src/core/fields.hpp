@@ -229,6 +229,7 @@ TILEWRIGHT_NAMES(Location, "host", "device");
 TILEWRIGHT_NAMES(Target, "auto", "cpu", "gpu", "hybrid");
 TILEWRIGHT_NAMES(SplitRule, "model", "guided", "exhaustive", "fixed");
 TILEWRIGHT_NAMES(OnDeviceFailure, "error", "redo");
+TILEWRIGHT_NAMES(Learn, "auto", "off", "calls");
 TILEWRIGHT_NAMES(Objective, "time", "energy", "edp", "alpha", "energy_within");
 TILEWRIGHT_NAMES(MathMode, "full");
 TILEWRIGHT_NAMES(InfoMode, "none", "all", "group", "any");

@@ -21,6 +21,7 @@ struct PlanRequest {
   bool may_compile = true;      // GPU kernels; if false, only kernels in memory or on disk serve
   bool shares_configs = false;  // without a record, the default of a problem of similar size serves
   ScalarsVary vary{};           // on a GPU
+  bool learns = false;          // the plan learns from its calls (GemmOptions::learn)
 };
 
 struct GemmOperation {
@@ -31,6 +32,7 @@ struct GemmOperation {
     bool forms_sums = false;              // true if products of a batch may have one C
   };
   static constexpr bool compares = true;
+  static std::size_t rivals(const PlanRequest& request) { return request.learns ? 2 : 0; }
   static Asked asked(const PlanRequest& request);
   static std::string why_not(const Candidate<GemmOperation>& candidate, const PlanRequest& request);
 
@@ -49,6 +51,9 @@ using GemmCandidate = Candidate<GemmOperation>;
 using GemmMade = Made<GemmOperation>;
 using GemmOffer = Offer<GemmOperation>;
 using GemmOffers = Offers<GemmOperation>;
+
+// Returns what an exact record of `problem` is measured on: no count, leading dimensions, strides, alpha.
+GemmProblem problem_to_tune(const GemmProblem& problem);
 
 // Returns the objective that a call minimises. Throws Error(invalid_argument) naming objective_weight.
 inline TuneObjective objective_of(const GemmOptions& options) {

@@ -5,6 +5,7 @@
 #include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
+#include "gemm/run/learning.hpp"
 #include "plan/rank.hpp"
 
 namespace tilewright {
@@ -14,6 +15,7 @@ std::string no_gpu(const PlanRequest&) { return "this build has no GPU runtime";
 }  // namespace
 std::string device_scale_declines(const PlanRequest& r) { return no_gpu(r); }
 GemmOffers device_scale_offers(const PlanRequest&) { return {}; }
+std::unique_ptr<CallTimer> device_call_timer(const PlanRequest&) { return nullptr; }
 constinit const GemmCandidate gpu_small_candidate{"gpu_small", Tier::small, no_gpu};
 constinit const GemmCandidate gpu_thin_candidate{"gpu_thin", Tier::large, no_gpu};
 constinit const GemmCandidate gpu_large_candidate{"gpu_large", Tier::large, no_gpu};
@@ -79,6 +81,15 @@ std::string GemmOperation::why_not(const GemmCandidate& candidate, const PlanReq
     return fmt::format("does not support math_mode = {}", to_string(r.options.math_mode));
   if (r.problem.sums != Sums::none && !candidate.traits.forms_sums) return "does not sum products into one C";
   return "";
+}
+
+GemmProblem problem_to_tune(const GemmProblem& problem) {
+  GemmProblem tuned = without_levels(problem);
+  tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
+  if (tuned.layout == Layout::interleaved) tuned.block = 1;
+  tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;
+  tuned.alpha = Scalar::one;
+  return packed(tuned);
 }
 
 template Ranking<GemmOperation> rank(const PlanRequest&, std::span<const GemmCandidate>);

@@ -62,6 +62,7 @@ struct Context::Impl {
   bool tells_plans = false;               // who serves each new plan, to stderr
   bool wants_notices = false;             // about the kernels that serve a call
   bool wisdom_notices = false;            // of lookups that are not exact
+  bool learns = false;                    // plans learn from calls unless their options say otherwise
   bool no_jit = false;                    // only prepare() compiles GPU kernels
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
   std::shared_ptr<HybridNode> hybrid;     // products of host operands on CPU and GPUs; never null

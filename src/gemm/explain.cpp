@@ -108,6 +108,7 @@ std::string verdict_text(const GemmPlan::Impl& plan) {
   text += line("plan", plan.candidate + (library.empty() ? "" : ": " + library));
   if (const std::string prediction = prediction_text(plan); !prediction.empty())
     text += line("predicted", prediction);
+  if (const std::string learned = runner.learned(); !learned.empty()) text += line("learning", learned);
   text += line("bound", bound_text(plan));
   text += line("residency", fmt::format("{}, {}", to_string(p.residency), plan.residency_reason));
   text += line("threads", runner.threads_text());

@@ -15,6 +15,7 @@
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/host.hpp"
+#include "gemm/run/learning.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,6 +27,7 @@ void refuse_bad_values(const GemmOptions& o) {
   refuse_unnamed("math_mode", o.math_mode, MathMode::full);
   refuse_unnamed("residency", o.residency, Residency::l1);
   refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
+  refuse_unnamed("learn", o.learn, Learn::calls);
   refuse_negative("device", o.queue.device);
   refuse_negative("align_bytes", o.align_bytes);
   if ((o.align_bytes & (o.align_bytes - 1)) != 0)
@@ -64,6 +66,17 @@ void check_tune_on_miss(const Context::Impl& context, const GemmProblem& problem
         "wisdom",
         fmt::format("wisdom = '{}' holds JSON lines, which are only read: tune_on_miss_s needs a database",
                     context.own_wisdom));
+}
+
+// Shorter calls on the host would be changed by being timed.
+constexpr double least_timed_s = 5e-6;
+
+// True if calls of the plan can be timed and compared.
+bool may_learn(const GemmPlan::Impl& plan, const GemmOptions& options) {
+  const GemmProblem& p = plan.problem;
+  if (!options.config.empty() || options.objective != Objective::time) return false;
+  if (p.layout == Layout::variable || p.sums != Sums::none) return false;  // each call is another problem
+  return p.location == Location::device || estimate_s(p) >= least_timed_s;
 }
 
 void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
@@ -138,9 +151,10 @@ void take_winner(const PlanRequest& r, Ranking<GemmOperation>&& ranking, GemmPla
   if (ranking.winner == nullptr) return;
   plan.runner = std::move(ranking.made.runner);
   if (ranking.made.notice.empty())
-    notice_match(r, ranking.has_config, plan);
+    notice_match(r, ranking.cost.has_config, plan);
   else
     say(r.context, plan, true, ranking.made.notice);
+  if (!ranking.rivals.empty()) plan.runner = learning_runner(r, std::move(plan.runner), ranking);
   notice_no_jit(r.context, plan);
   const bool forms_products = ranking.winner->tier != Tier::no_product;
   if (!r.options.config.empty() && forms_products && plan.runner->config().is_null())
@@ -150,7 +164,8 @@ void take_winner(const PlanRequest& r, Ranking<GemmOperation>&& ranking, GemmPla
 
 std::shared_ptr<const GemmPlan::Impl> make_served_plan(Context::Impl& context, const GemmProblem& problem,
                                                        const GemmOptions& options, bool may_compile) {
-  auto plan = make_plan(context, problem, options, may_compile);
+  const bool learns = options.learn == Learn::automatic ? context.learns : options.learn == Learn::calls;
+  auto plan = make_plan(context, problem, options, may_compile, false, learns);
   const bool forced = options.target == Target::gpu || options.target == Target::hybrid;
   if (plan->candidate.empty() && forced && problem.location == Location::host)
     throw Error(ErrorCode::unsupported, "target",
@@ -233,7 +248,7 @@ void check_call_options(const Context::Impl& context, const GemmOptions& options
 
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options, bool may_compile,
-                                                bool shares_configs) {
+                                                bool shares_configs, bool learns) {
   return at_ease([&]() -> std::shared_ptr<const GemmPlan::Impl> {
     check_options(context, options);
     refuse_unbuilt(problem, options);
@@ -251,8 +266,13 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
     plan->asked = to_string(plan->problem);
     resolve_residency(options, *plan);
     const GemmProblem made_for = with_general_scalars(plan->problem);
-    const PlanRequest request{context,     made_for,       options,
-                              may_compile, shares_configs, scalars_vary(plan->problem)};
+    const PlanRequest request{context,
+                              made_for,
+                              options,
+                              may_compile,
+                              shares_configs,
+                              scalars_vary(plan->problem),
+                              learns && may_learn(*plan, options)};
     const bool by_levels = plan->problem.location == Location::device && has_levels(plan->problem);
     take_winner(request, by_levels ? rank_levels(request) : rank(request, context.candidates), *plan);
     return plan;
@@ -326,15 +346,6 @@ void execute_checked(const GemmPlan::Impl& plan, const Operands& o) {
       [&] { return plan.runner->uses_gpus(); },
       [&] { return fmt::format("tilewright {}: {}", plan.candidate, to_string(plan.problem)); });
   plan.runner->run(o);
-}
-
-GemmProblem problem_to_tune(const GemmProblem& problem) {
-  GemmProblem tuned = without_levels(problem);
-  tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
-  if (tuned.layout == Layout::interleaved) tuned.block = 1;
-  tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;
-  tuned.alpha = Scalar::one;
-  return packed(tuned);
 }
 
 void tune_missing(const PlanRequest& r) {

@@ -25,7 +25,7 @@ void check_call_options(const Context::Impl& context, const GemmOptions& options
 // fields and options, Error(unsupported) for targets that are not built. The flags are PlanRequest's.
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options, bool may_compile,
-                                                bool shares_configs = false);
+                                                bool shares_configs = false, bool learns = false);
 
 // Finds the plan in the Context's cache or makes it. Error(unsupported) has all candidates' reasons.
 std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
@@ -65,8 +65,6 @@ inline void call_kernel(const GemmPlan::Impl& plan, const void* a, const void* b
 
 // Tune-on-miss: a call that asks for it and finds no exact record has the Context's tuner make one.
 
-// Returns what an exact record of `problem` is measured on: no count, leading dimensions, strides, alpha.
-GemmProblem problem_to_tune(const GemmProblem& problem);
 inline bool tunes_on_miss(const GemmOptions& options) {
   return options.tune_on_miss_s != 0 && options.config.empty();
 }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/estimate.hpp"
 #include "device/cpu.hpp"
 #include "measure/clock.hpp"
-#include "measure/estimate.hpp"
 #include "measure/streaming.hpp"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 
 namespace tilewright {
 

@@ -5,6 +5,7 @@
 //   Runner: the object that a plan runs; it names its Operation,
 //   Traits: further properties of a candidate,
 //   compares: true if costs decide within a tier; else the first candidate that can be built runs,
+//   rivals(request), optional: how many of the next best offers are built besides the best,
 //   asked(request): the caller's demands,
 //   why_not(candidate, request), optional: the reason why its traits rule a candidate out; "" if they do not.
 #pragma once
@@ -66,12 +67,20 @@ Offers<Operation> one_runner(const typename Operation::Request& request) {
   };
 }
 
+// An offer that was built.
+template <class Operation>
+struct BuiltOffer : CostEstimate {
+  const Candidate<Operation>* candidate = nullptr;
+  Made<Operation> made = {};
+};
+
 // The candidate that serves a problem, and the answers of all candidates.
 template <class Operation>
 struct Ranking : Explanation {
-  const Candidate<Operation>* winner = nullptr;  // null if none serves
-  Made<Operation> made;                          // of the winner
-  bool has_config = false;                       // of its offer
+  const Candidate<Operation>* winner = nullptr;    // null if none serves
+  Made<Operation> made;                            // of the winner
+  CostEstimate cost;                               // of its offer
+  std::vector<BuiltOffer<Operation>> rivals = {};  // of its tier, the best first
 };
 
 // Builds the candidates' best offer that can be built. Throws Error if the caller's config cannot.

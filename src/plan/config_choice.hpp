@@ -244,12 +244,14 @@ template <class Operation, class Config, class Make>
 Offers<Operation> config_offers(const typename Operation::Request& request,
                                 ConfigFamily<Operation, Config> family, Make make) {
   const auto forecast = family.forecast;
-  return [&request, choices = ConfigChoices(request, std::move(family)), make,
-          forecast]() mutable -> std::optional<Offer<Operation>> {
+  const char* const name = family.name;
+  return [&request, choices = ConfigChoices(request, std::move(family)), make, forecast,
+          name]() mutable -> std::optional<Offer<Operation>> {
     auto choice = choices.next();
     if (!choice) return std::nullopt;
     Offer<Operation> offer{estimate_of(request, choice->known)};
     offer.has_config = true;
+    offer.family = name;
     offer.unusable = offer.seconds || choice->known.match == WisdomMatch::none
                          ? choice->unusable
                          : fmt::format("that of {}: it has no time", choice->known.problem);

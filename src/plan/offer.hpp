@@ -57,7 +57,8 @@ struct CostEstimate {
   WisdomAnswer known;  // the record; of match none: where the config comes from
   // True if its config is tunable for this problem (looked up in wisdom).
   bool has_config = false;
-  std::string unusable;  // why the nearest record is not used for the seconds; "" if it is
+  std::string unusable;          // why the nearest record is not used for the seconds; "" if it is
+  const char* family = nullptr;  // of records of what it runs; null if wisdom keeps none
 
   // The mean of the distribution whose median is `seconds`, which must be known.
   double expected_s() const;

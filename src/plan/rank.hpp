@@ -66,11 +66,14 @@ class Ranker {
   void serve(const InTurn& in_turn) {
     for (Entry& entry : entries_)
       if (in_turn(entry) && entry.declined.empty()) ask(entry);
-    while (Entry* best = best_of(in_turn)) {
+    while (Entry* best = best_of(entries_, in_turn)) {
       Made<Operation> made = built(*best->offer);
       if (made.refusal == Refusal::not_compiled && result_.passed_over.empty())
         result_.passed_over = made.reason;
-      if (made.runner != nullptr) return win(*best, std::move(made));
+      if (made.runner != nullptr) {
+        win(*best, std::move(made));
+        return add_rivals(*best, in_turn);
+      }
       if (made.refusal > best->refused.refusal) best->refused = std::move(made);
       best->offer = best->offers();
       if (!best->offer) give_up(*best);
@@ -80,7 +83,7 @@ class Ranker {
   void win(const Entry& best, Made<Operation> made) {
     result_.winner = best.candidate;
     result_.made = std::move(made);
-    result_.has_config = best.offer->has_config;
+    result_.cost = *best.offer;
     result_.candidate = best.candidate->name;
     result_.known = best.offer->known;
     if (result_.known.match == WisdomMatch::none) result_.passed_record = best.offer->unusable;
@@ -121,10 +124,34 @@ class Ranker {
     entry.declined = entry.refused.reason;
   }
 
+  // Builds the next best offers after the winner's that may take as long as twice its time. The entries stay
+  // as they are for the explanation.
   template <class InTurn>
-  Entry* best_of(const InTurn& in_turn) {
+  void add_rivals(const Entry& winner, const InTurn& in_turn) {
+    if constexpr (requires { Operation::rivals(r_); }) {
+      const std::size_t wanted = Operation::rivals(r_);
+      if (wanted == 0) return;
+      std::vector<Entry> entries = entries_;
+      advance(entries[static_cast<std::size_t>(&winner - entries_.data())]);
+      while (Entry* next = result_.rivals.size() < wanted ? best_of(entries, in_turn) : nullptr) {
+        if (may_be_as_fast(*next->offer)) {
+          Made<Operation> made = built(*next->offer);
+          if (made.runner != nullptr)
+            result_.rivals.push_back({*next->offer, next->candidate, std::move(made)});
+        }
+        advance(*next);
+      }
+    }
+  }
+  static void advance(Entry& entry) { entry.offer = entry.offers(); }
+  bool may_be_as_fast(const CostEstimate& offer) const {
+    return !offer.seconds || !result_.cost.seconds || offer.expected_s() <= 2 * result_.cost.expected_s();
+  }
+
+  template <class InTurn>
+  Entry* best_of(std::vector<Entry>& entries, const InTurn& in_turn) {
     Entry* best = nullptr;
-    for (Entry& entry : entries_)
+    for (Entry& entry : entries)
       if (in_turn(entry) && entry.offer &&
           (best == nullptr || is_preferred(asked_.objective, *entry.offer, *best->offer)))
         best = &entry;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate.hpp"
 #include "core/json.hpp"
 #include "core/objective.hpp"
 #include "core/problem.hpp"
 #include "measure/clock.hpp"
-#include "measure/estimate.hpp"
 #include "tune/checked_pool.hpp"
 #include "tune/sweep_log.hpp"
 

@@ -283,6 +283,11 @@ CUresult cuEventSynchronize(CUevent event) {
   run_to(*point);
   return point->result;
 }
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
 // Each query lets some work happen.
 CUresult cuEventQuery(CUevent event) {
   const std::lock_guard lock(machine().mutex);

@@ -43,6 +43,7 @@ TEST(Validate, OptionsOfNoKnownValueAreNamed) {
   refused(&O::residency, static_cast<Residency>(9), "residency", "residency = 9");
   refused(&O::on_device_failure, static_cast<OnDeviceFailure>(9), "on_device_failure",
           "on_device_failure = 9");
+  refused(&O::learn, static_cast<Learn>(9), "learn", "learn = 9");
   refused(&O::queue, Queue{.device = -1}, "device", "device = -1");
 }
 

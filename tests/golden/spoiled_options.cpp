@@ -60,6 +60,7 @@ constexpr SpoiledOption<GemmOptions> gemm_options[] = {
     {"target=gpu,split=guided", [](auto& o) { o.target = Target::gpu, o.split = SplitRule::guided; }},
     {"target=cpu,split=guided", [](auto& o) { o.target = Target::cpu, o.split = SplitRule::guided; }},
     {"on_device_failure=7", [](auto& o) { o.on_device_failure = none_of<OnDeviceFailure>; }},
+    {"learn=7", [](auto& o) { o.learn = none_of<Learn>; }},
     {"device=-1", [](auto& o) { o.queue.device = -1; }},
     {"device=7", [](auto& o) { o.queue.device = 7; }},
     {"stream=0x10", [](auto& o) { o.queue.stream = static_cast<CUstream_st*>(some_stream()); }},
@@ -137,6 +138,7 @@ constexpr SpoiledOption<tilewright_options> c_options[] = {
     {"split=fixed,cpu_share=0.5", [](auto& o) { o.split = TILEWRIGHT_SPLIT_FIXED, o.cpu_share = 0.5; }},
     {"on_device_failure=-1", [](auto& o) { o.on_device_failure = -1; }},
     {"on_device_failure=7", [](auto& o) { o.on_device_failure = 7; }},
+    {"learn=7", [](auto& o) { o.learn = 7; }},
     {"alpha_per_problem=1", [](auto& o) { o.alpha_per_problem = 1; }},
     {"beta_per_problem=1", [](auto& o) { o.beta_per_problem = 1; }},
 };

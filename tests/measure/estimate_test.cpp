@@ -1,5 +1,5 @@
 // The robust estimate: medians, ranks of the 95 % interval and geometric means on values worked out by hand.
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 
 #include <gtest/gtest.h>
 

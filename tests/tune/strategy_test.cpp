@@ -7,7 +7,7 @@
 #include <set>
 
 #include "analyze/replay.hpp"
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 #include "support/temp_folder.hpp"
 
 namespace tilewright {

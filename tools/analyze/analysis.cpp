@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 #include "tune/strategy/surrogate.hpp"
 
 namespace tilewright {

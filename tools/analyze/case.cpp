@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/estimate.hpp"
 #include "core/objective.hpp"
 #include "core/problem.hpp"
-#include "measure/estimate.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/estimate.hpp"
 #include "core/problem.hpp"
-#include "measure/estimate.hpp"
 #include "people/refusal.hpp"
 
 namespace tilewright {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/estimate.hpp"
 #include "core/fields.hpp"
 #include "core/input/json_text.hpp"
-#include "measure/estimate.hpp"
 #include "measure/recorded_file.hpp"
 #include "people/refusal.hpp"
 

@@ -12,9 +12,9 @@
 
 #include "bench/case.hpp"
 #include "bench/contender.hpp"
+#include "core/estimate.hpp"
 #include "core/json.hpp"
 #include "measure/accuracy.hpp"
-#include "measure/estimate.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright::bench {

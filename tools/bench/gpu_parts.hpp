@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench/case.hpp"
+#include "core/estimate.hpp"
 #include "core/json.hpp"
 #include "core/problem.hpp"
-#include "measure/estimate.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright::bench {

@@ -9,9 +9,9 @@
 
 #include "bench/plans.hpp"
 #include "bench/report.hpp"
+#include "core/estimate.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
-#include "measure/estimate.hpp"
 #include "measure/observer.hpp"
 #include "tilewright/allocate.hpp"
 

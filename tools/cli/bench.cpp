@@ -173,6 +173,7 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--candidate", flags.candidate,
                   "run tilewright by this candidate only (see `tilewright explain` for names)");
   verb.add_option("--config", flags.config, "config of tilewright: JSON fields over the default config");
+  add_learn_flag(verb, flags.learn);
   verb.add_option("--objective", flags.objective,
                   "objective of the wisdom: time, energy, edp, alpha=0.7 or energy_within=5%");
   verb.add_option("--target", flags.target,

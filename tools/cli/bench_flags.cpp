@@ -273,6 +273,7 @@ bench::Plan plan_bench(const FamilyFlags& flags) {
   choose_target(flags, one);
   one.options.candidate = candidate_named(flags.candidate);
   one.options.config = flags.config;
+  one.options.learn = enum_from_string<Learn>(flags.learn, "--learn");
   set_objective("--objective", flags.objective, one.options);
   for (const int threads : thread_counts(flags.threads))
     for (const std::string& numa : placements(flags.numa))

@@ -31,6 +31,7 @@ struct BenchFlags {
   std::string numa;  // "": one arena, placed by the operating system
   std::string data = "uniform";
   std::string candidate;
+  std::string learn = "auto";
   std::string config;
   std::string objective = "time";
   std::string target;  // "": the family's default

@@ -33,7 +33,7 @@ struct GemmFlags {
   std::string a, b, output, c0;
   std::string alpha = "1", beta;
   std::string op_a = "n", op_b = "n";
-  std::string target = "auto", objective = "time", candidate;
+  std::string target = "auto", objective = "time", candidate, learn = "auto";
   bool verify = false, explain = false;
   std::string record, json;
   int threads = 0;
@@ -80,6 +80,7 @@ GemmRequest request_from(const GemmFlags& flags) {
   request.options.target = enum_from_string<Target>(flags.target, "target");
   set_objective("objective", flags.objective, request.options);
   request.options.candidate = candidate_named(flags.candidate);
+  request.options.learn = enum_from_string<Learn>(flags.learn, "--learn");
   request.options.threads = flags.threads;
   set_hybrid(flags.hybrid, request.options);
   request.verify = flags.verify;
@@ -269,6 +270,7 @@ void add_gemm(CLI::App& app) {
   verb->add_option("--objective", flags->objective,
                    "time, energy, edp, alpha=0.7 or energy_within=5% (default time)");
   verb->add_option("--candidate", flags->candidate, "force this candidate (names: see `tilewright explain`)");
+  add_learn_flag(*verb, flags->learn);
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")
       ->check(whole_number(1, most_threads));
   verb->add_flag("--verify", flags->verify, "check C against the reference; exit with 1 if it is wrong");

@@ -163,6 +163,13 @@ std::int64_t parse_bytes(const std::string& flag, const std::string& text) {
   refuse_value(flag, text, "is not a number of bytes such as 8GiB, 500MiB or 8e9");
 }
 
+void add_learn_flag(CLI::App& verb, std::string& text) {
+  verb.add_option(
+      "--learn", text,
+      "calls: the plan tries its best configs in the calls and keeps the fastest; off (default: as "
+      "TILEWRIGHT_LEARN says, else off)");
+}
+
 void add_hybrid_flags(CLI::App& verb, HybridFlags& flags) {
   verb.add_option(
       "--gpus", flags.gpus,

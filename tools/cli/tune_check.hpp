@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate.hpp"
 #include "gemm/context_impl.hpp"
-#include "measure/estimate.hpp"
 #include "tune/family/family.hpp"
 #include "tune_flags.hpp"
 #include "wisdom/record.hpp"

@@ -49,6 +49,8 @@ class GpuDriver {
   decltype(&cuStreamSynchronize) stream_synchronize = find("cuStreamSynchronize");
   decltype(&cuStreamWaitEvent) stream_wait_event = find("cuStreamWaitEvent");
   decltype(&cuStreamIsCapturing) stream_is_capturing = find("cuStreamIsCapturing");
+  decltype(&cuThreadExchangeStreamCaptureMode) exchange_capture_mode =
+      find("cuThreadExchangeStreamCaptureMode");
   decltype(&cuStreamBeginCapture) stream_begin_capture = find("cuStreamBeginCapture_v2");
   decltype(&cuStreamEndCapture) stream_end_capture = find("cuStreamEndCapture");
   decltype(&cuGraphInstantiateWithFlags) graph_instantiate = find("cuGraphInstantiateWithFlags");

@@ -248,8 +248,14 @@ void GpuEvent::record(CUstream_st* stream) {
 void GpuEvent::synchronize() const {
   gpu_->driver().check(gpu_->driver().event_synchronize(event_), "cuEventSynchronize");
 }
+// While any stream of the process is captured in the mode of the most rules, a query would end the capture
+// unless the thread has left that mode.
 bool GpuEvent::has_passed() const {
-  const CUresult result = gpu_->driver().event_query(event_);
+  const GpuDriver& driver = gpu_->driver();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  driver.check(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+  const CUresult result = driver.event_query(event_);
+  driver.check(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
   if (result != CUDA_ERROR_NOT_READY) gpu_->driver().check(result, "cuEventQuery");
   return result == CUDA_SUCCESS;
 }

@@ -82,6 +82,7 @@ bool run_small(Context::Impl& context, const GemmProblem& described, const Opera
     return false;
   if (o.a == o.c || o.b == o.c) return false;  // plans report the fault
   const GemmProblem p = as_called(described, options);
+  if (context.learns && p.batch_count > 1) return false;  // plans learn
   const SmallKernel kernel(context, p, options);
   const SmallBatch batch(p, kernel.get());
   const bool alone = p.batch_count == 1 || options.threads == 1;

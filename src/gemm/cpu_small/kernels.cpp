@@ -103,7 +103,8 @@ bool are_default(const GemmOptions& o) {
          o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
          o.config.empty() && o.tune_on_miss_s == 0 && !o.cpu_share && o.gpus.empty() &&
          o.gpu_memory_bytes == 0 && o.queue.stream == nullptr && o.align_bytes == 0 && o.queue.device >= 0 &&
-         o.residency <= Residency::l1 && o.on_device_failure == usual.on_device_failure;
+         o.residency <= Residency::l1 && o.on_device_failure == usual.on_device_failure &&
+         o.learn == usual.learn;
 }
 
 void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,

@@ -41,6 +41,7 @@ GemmOffers cublas_offers(const PlanRequest& r) {
                  return answer.recorded.seconds > 0;
                });
   GemmOffer offer{estimate_of(r, known)};
+  offer.family = "cublas";
   if (const auto model = offer.seconds ? std::nullopt : large_forecast_model(r, machine->gpu().limits()))
     if (const auto forecast = forecast_cublas(*model, r.problem, machine->gpu().limits()))
       offer.seconds = forecast->seconds, offer.error = forecast->error;

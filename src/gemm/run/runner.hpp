@@ -68,6 +68,8 @@ class Runner {
   virtual std::optional<double> predicted_s([[maybe_unused]] double least_s) const { return std::nullopt; }
   // Returns its bound in words if that is not the bound of the CPU's ceilings.
   virtual std::string bound() const { return ""; }
+  // Returns what a plan that learns from its calls has found so far, in words; "" for others.
+  virtual std::string learned() const { return ""; }
   // Returns how the last finished run went, part by part, or null.
   virtual nlohmann::json last_run() const { return nullptr; }
   // True if the same kernels take interleaved blocks, to which a batch could be converted.

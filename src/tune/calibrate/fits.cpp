@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/date.hpp"
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 #include "tune/calibrate/calibration.hpp"
 #include "wisdom/node_model.hpp"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {

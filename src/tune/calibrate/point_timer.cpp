@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 
 namespace tilewright {
 namespace {

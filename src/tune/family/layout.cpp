@@ -9,11 +9,11 @@
 #include <array>
 
 #include "core/build_info.hpp"
+#include "core/estimate.hpp"
 #include "device/cpu.hpp"
 #include "measure/check_sampled.hpp"
 #include "measure/clock.hpp"
 #include "measure/conversion.hpp"
-#include "measure/estimate.hpp"
 #include "tune/family/family.hpp"
 #include "tune/kernel_timer.hpp"
 #include "wisdom/wisdom.hpp"

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/dispatch.hpp"
+#include "core/estimate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/kept.hpp"
 #include "kernel/probe/loops.hpp"
 #include "measure/ceilings.hpp"
-#include "measure/estimate.hpp"
 #include "measure/gpu/arena.hpp"
 #include "measure/gpu/energy.hpp"
 #include "tilewright/device_layout.hpp"

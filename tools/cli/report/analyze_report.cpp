@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/estimate.hpp"
 #include "core/quantity.hpp"
-#include "measure/estimate.hpp"
 #include "people/refusal.hpp"
 #include "report/analyze_figures.hpp"
 #include "tune/strategy/strategy.hpp"

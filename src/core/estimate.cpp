@@ -1,5 +1,5 @@
 // Computes medians with order-statistic intervals, and geometric means.
-#include "measure/estimate.hpp"
+#include "core/estimate.hpp"
 
 #include <fmt/format.h>
 
