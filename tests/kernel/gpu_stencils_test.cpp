@@ -255,7 +255,8 @@ TEST(LuStencils, Compile) {
       more.resize(std::min(more.size(), most));
       all.insert(all.end(), more.begin(), more.end());
     };
-    add(GpuLuRows::requests(dtype, 16, capability), 5);  // includes lu_close of the least height
+    add(GpuLuRows::requests(dtype, 16, capability), 4);
+    all.push_back(GpuLuCloser::request(dtype, 32, capability));
     add(GpuLuSystem::requests(dtype, capability), 3);
     add(GpuLuRefine::requests(dtype, capability), 4);
     EXPECT_EQ(all.size(), 13u);

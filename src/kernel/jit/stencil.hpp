@@ -42,6 +42,8 @@ class StencilCompiler {
   // Returns the cached binary, made by this compiler or any other; throws NotCompiled if there is none.
   JitBinary cached(const StencilRequest& request) const;
 
+  // True if what is compiled is found again on disk.
+  bool keeps() const { return !cache_.folder().empty() && cache_distrust().empty(); }
   // Returns why the cache is not used; "" if it is.
   std::string cache_distrust() const { return cache_.distrust(); }
   // Throws Error(unsupported) if there is none.

@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 
 constexpr int lanes = 32;
-constexpr int closer_heights[] = {32, 64, 128, 256, 512};
+constexpr const char* rows_header = "kernel/lu_rows/stencil.cuh";
 constexpr int reduced_bytes = 16;  // of shared memory, for a number of the whole block
 
 template <class T>
@@ -51,18 +51,15 @@ GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtyp
   solve_ = load(compiler, all[1], lu_solve_shared_bytes(element_bytes()));
   copy_ = load(compiler, all[2]);
   move_ = load(compiler, all[3]);
-  for (std::size_t i = 0; i < std::size(closer_heights); ++i)
-    closers_.emplace_back(closer_heights[i], load(compiler, all[4 + i], most_shared_bytes(gpu.limits())));
 }
 
 std::vector<StencilRequest> GpuLuRows::requests(DType dtype, int width, int capability) {
   const char* const type = device_type(dtype);
-  std::vector<std::string> expressions{fmt::format("lu_swap<{}, {}>", type, 2 * width),
-                                       fmt::format("lu_solve<{}, {}>", type, 2 * width),
-                                       fmt::format("lu_copy<{}>", type), fmt::format("lu_move<{}>", type)};
-  for (const int height : closer_heights)
-    expressions.push_back(fmt::format("lu_close<{}, {}>", type, height / lanes));
-  return requests_of("kernel/lu_rows/stencil.cuh", expressions, capability);
+  return requests_of(
+      rows_header,
+      {fmt::format("lu_swap<{}, {}>", type, 2 * width), fmt::format("lu_solve<{}, {}>", type, 2 * width),
+       fmt::format("lu_copy<{}>", type), fmt::format("lu_move<{}>", type)},
+      capability);
 }
 
 void GpuLuRows::swap(const LuBlock& a, std::int64_t columns, const LuMoves& moves,
@@ -85,18 +82,38 @@ void GpuLuRows::solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, 
   solve_.launch(geometry, &args, stream);
 }
 
-std::int64_t GpuLuRows::origin_ints(std::int64_t rows, const GpuLimits& limits) {
+void GpuLuRows::move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const {
+  if (columns == 0) return;
+  LuMoveArgs<void> args{a.data, a.ld, columns, merged};
+  move_.launch({blocks_for(columns), lu_rows_threads}, &args, stream);
+}
+
+void GpuLuRows::copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
+                     CUstream_st* stream) const {
+  if (rows == 0 || columns == 0) return;
+  const GpuLaunch geometry{blocks_for(runs_of(rows) * columns, lu_copied_columns), lu_rows_threads};
+  LuCopyArgs<void> args{from.data, from.ld, to.data, to.ld, rows, columns};
+  copy_.launch(geometry, &args, stream);
+}
+
+GpuLuCloser::GpuLuCloser(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width, int n)
+    : LuKernels(gpu, dtype), width_(width) {
+  close_ =
+      load(compiler, request(dtype, n, gpu.limits().compute_capability), most_shared_bytes(gpu.limits()));
+}
+
+StencilRequest GpuLuCloser::request(DType dtype, int n, int capability) {
+  const std::string expression =
+      fmt::format("lu_close<{}, {}>", device_type(dtype), lu_close_height(n) / lanes);
+  return requests_of(rows_header, {expression}, capability).front();
+}
+
+std::int64_t GpuLuCloser::origin_ints(std::int64_t rows, const GpuLimits& limits) {
   return rows * 4 <= most_shared_bytes(limits) ? 0 : rows;
 }
 
-const GpuFunction& GpuLuRows::closer(int n) const {
-  for (const auto& [height, function] : closers_)
-    if (height >= n) return function;
-  throw Error(ErrorCode::internal, "n", fmt::format("n = {} must be at most {}", n, most_inverted));
-}
-
-void GpuLuRows::close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse,
-                      int* merged, int* origin, CUstream_st* stream) const {
+void GpuLuCloser::close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse,
+                        int* merged, int* origin, CUstream_st* stream) const {
   const int warps = lu_rows_threads / lanes;
   const bool has_room = origin_ints(rows, gpu_->limits()) == 0;
   const int bytes =
@@ -113,21 +130,7 @@ void GpuLuRows::close(const LuBlock& l, int n, std::int64_t rows, const LuMoves&
                          moves.rows_apart,
                          merged,
                          has_room ? nullptr : origin};
-  closer(n).launch(geometry, &args, stream);
-}
-
-void GpuLuRows::move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const {
-  if (columns == 0) return;
-  LuMoveArgs<void> args{a.data, a.ld, columns, merged};
-  move_.launch({blocks_for(columns), lu_rows_threads}, &args, stream);
-}
-
-void GpuLuRows::copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
-                     CUstream_st* stream) const {
-  if (rows == 0 || columns == 0) return;
-  const GpuLaunch geometry{blocks_for(runs_of(rows) * columns, lu_copied_columns), lu_rows_threads};
-  LuCopyArgs<void> args{from.data, from.ld, to.data, to.ld, rows, columns};
-  copy_.launch(geometry, &args, stream);
+  close_.launch(geometry, &args, stream);
 }
 
 GpuLuSystem::GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype)

@@ -42,13 +42,29 @@ class GpuLuRows : LuKernels {
  public:
   // `width` is that of the panels; their triangles are at most as large.
   GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width);
-  // Returns the requests: swap, solve, copy, move, and the kernels that close blocks of each height.
+  // Returns the requests: swap, solve, copy, move.
   static std::vector<StencilRequest> requests(DType dtype, int width, int capability);
 
   void swap(const LuBlock& a, std::int64_t columns, const LuMoves& moves, CUstream_st* stream) const;
   // Computes B = inv(L) P B with L of n x n; without moves P is the identity.
   void solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, int n, const int* moves,
              CUstream_st* stream) const;
+  void move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const;
+  void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
+            CUstream_st* stream) const;
+
+ private:
+  int width_;
+  GpuFunction swap_, solve_, copy_, move_;
+};
+
+// The kernel that closes blocks of at most so many columns. It takes long to compile: seconds for 512.
+class GpuLuCloser : LuKernels {
+ public:
+  // `n` is that of the blocks, at most most_inverted; `width` that of their panels.
+  GpuLuCloser(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width, int n);
+  static StencilRequest request(DType dtype, int n, int capability);
+
   // Closes a block of panels: inverts its n x n triangle, n at most most_inverted, and merges its moves into
   // one list of merged_ints(n). `rows` remain of the matrix. `origin` is scratch of origin_ints().
   void close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse, int* merged,
@@ -56,16 +72,10 @@ class GpuLuRows : LuKernels {
   static constexpr int most_inverted = 512;
   static std::int64_t origin_ints(std::int64_t rows, const GpuLimits& limits);
   static constexpr std::int64_t merged_ints(std::int64_t n) { return 2 + 4 * n; }
-  void move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const;
-  void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
-            CUstream_st* stream) const;
 
  private:
-  const GpuFunction& closer(int n) const;
-
   int width_;
-  GpuFunction swap_, solve_, copy_, move_;
-  std::vector<std::pair<int, GpuFunction>> closers_;  // sorted by their largest number of rows
+  GpuFunction close_;
 };
 
 class GpuLuSystem : LuKernels {

@@ -45,7 +45,9 @@ void LuEngine::check_sizes() const {
   require_blas_sizes({{"m", shape_.m}, {"n", shape_.n}, {"lda", shape_.lda}});
 }
 
+// From the last step, whose panels are the shortest, to the first.
 void LuEngine::load() {
+  std::vector<LuPanelConfig> configs;
   for (int i = steps() - 1; i >= 0; --i) {
     const std::int64_t rows = shape_.m - step_at(i).first;
     const LuPanelConfig config = lu_panel_default(rows, shape_.dtype, gpu().limits());
@@ -53,17 +55,32 @@ void LuEngine::load() {
       throw Error(ErrorCode::unsupported, "m",
                   fmt::format("m = {}: no panel kernel of {} supports so many rows on {}", shape_.m,
                               to_string(shape_.dtype), gpu().limits().name));
-    if (!panels_.empty() && panels_.back()->config() == config) continue;
+    if (configs.empty() || !(configs.back() == config)) configs.push_back(config);
+  }
+  if (configs.empty()) return;
+  const int capability = gpu().limits().compute_capability;
+  const LuStep last = step_at(steps() - 1);
+  std::vector<StencilRequest> requests;
+  for (const std::int64_t columns : {std::min(shape_.nb, least()), last.columns})
+    requests.push_back(GpuLuCloser::request(shape_.dtype, int(columns), capability));
+  for (const LuPanelConfig& config : configs) {
+    requests.push_back(lu_panel_request(shape_.dtype, config, capability));
+    for (StencilRequest& one : GpuLuRows::requests(shape_.dtype, config.width, capability))
+      requests.push_back(std::move(one));
+  }
+  tools_->compile_ahead(requests);
+  for (const LuPanelConfig& config : configs) {
     panels_.push_back(&tools_->panel(shape_.dtype, config));
     tools_->rows(shape_.dtype, config.width);
   }
+  for (int i = 0; i < steps(); ++i) closer_of(step_at(i));
 }
 
 void LuEngine::lay_out() {
   LuLayout all;
   const std::int64_t nb = std::min(shape_.nb, least());
   layout_.merged_in_lists = moves_bytes(nb);
-  layout_.lists_of_block = layout_.merged_in_lists + LuLayout::aligned(GpuLuRows::merged_ints(nb) * 4);
+  layout_.lists_of_block = layout_.merged_in_lists + LuLayout::aligned(GpuLuCloser::merged_ints(nb) * 4);
   layout_.lists = all.take(steps() * layout_.lists_of_block);
   layout_.inverse_bytes = LuLayout::aligned(nb * nb * element_bytes());
   layout_.inverses = all.take(steps() * layout_.inverse_bytes);
@@ -76,7 +93,7 @@ void LuEngine::lay_out() {
         lu_panel_exchange_bytes(panel_of(rows).config(), int(rows), int(element_bytes())));
   }
   layout_.exchange = all.take(layout_.exchange_bytes);
-  layout_.origin = all.take(GpuLuRows::origin_ints(shape_.m, gpu().limits()) * 4);
+  layout_.origin = all.take(GpuLuCloser::origin_ints(shape_.m, gpu().limits()) * 4);
   for (std::int64_t& own : layout_.blas) own = all.take(blas_workspace_bytes);
   layout_.bytes = all.bytes();
 }
@@ -136,9 +153,9 @@ void LuEngine::factor_block(const LuStep& step) {
   const int lists = int((step.columns + width - 1) / width);
   if (lists > 1)
     rows.swap(at(step.first, step.column), step.columns, {moves_of(step), lists, width, true}, on);
-  rows.close(at(step.first, step.column), int(step.columns), shape_.m - step.first,
-             {moves_of(step), lists, width}, inverse_of(step), merged_of(step),
-             reinterpret_cast<int*>(workspace(layout_.origin)), on);
+  closer_of(step).close(at(step.first, step.column), int(step.columns), shape_.m - step.first,
+                        {moves_of(step), lists, width}, inverse_of(step), merged_of(step),
+                        reinterpret_cast<int*>(workspace(layout_.origin)), on);
 }
 
 void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane) {

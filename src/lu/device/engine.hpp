@@ -101,7 +101,7 @@ class LuEngine {
   // The address of an element, and the leading dimension.
   LuBlock at(std::int64_t row, std::int64_t column) const;
 
-  static constexpr std::int64_t most_nb = GpuLuRows::most_inverted;
+  static constexpr std::int64_t most_nb = GpuLuCloser::most_inverted;
 
  private:
   // Offsets in the workspace, in bytes.
@@ -118,6 +118,9 @@ class LuEngine {
   void load();
   void lay_out();
   const GpuLuPanel& panel_of(std::int64_t rows) const;
+  const GpuLuCloser& closer_of(const LuStep& step) const {
+    return tools_->closer(shape_.dtype, width_of(step), int(step.columns));
+  }
   const GpuLuRows& rows_of(const LuStep& step) const { return tools_->rows(shape_.dtype, width_of(step)); }
   void multiply(LuLane lane, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
                 const LuBlock& b, double beta, const LuBlock& c) {

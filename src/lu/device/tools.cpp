@@ -5,6 +5,7 @@
 
 #include "core/dispatch.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/parallel.hpp"
 
 namespace tilewright {
 
@@ -61,6 +62,32 @@ const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {
   std::unique_ptr<GpuLuPanel>& kept = panels_of_config_[request.expressions.front()];
   if (kept == nullptr) kept = std::make_unique<GpuLuPanel>(gpu_, compiler_.compile(request), dtype, config);
   return *kept;
+}
+
+const GpuLuSystem& LuTools::system(DType dtype) {
+  compile_ahead(GpuLuSystem::requests(dtype, gpu_.limits().compute_capability));
+  return kept(systems_, dtype, dtype);
+}
+
+const GpuLuRefine& LuTools::refine(DType dtype) {
+  compile_ahead(GpuLuRefine::requests(dtype, gpu_.limits().compute_capability));
+  return kept(refinements_, dtype, dtype);
+}
+
+void LuTools::compile_ahead(const std::vector<StencilRequest>& requests) {
+  if (!compiler_.keeps()) return;
+  std::vector<const StencilRequest*> missing;
+  {
+    const std::lock_guard lock(kept_mutex_);
+    for (const StencilRequest& request : requests)
+      if (compiled_.insert(request.expressions.front()).second) missing.push_back(&request);
+  }
+  parallel_each(allowed_threads(0), std::int64_t(missing.size()), [&](std::int64_t i) {
+    try {
+      compiler_.compile(*missing[std::size_t(i)]);
+    } catch (const Error&) {
+    }
+  });
 }
 
 void LuTools::multiply(LuLane lane, DType dtype, Op op, std::int64_t m, std::int64_t n, std::int64_t k,

@@ -6,12 +6,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "core/host/fork_gate.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/gpu.hpp"
 #include "gemm/device/machine.hpp"
 #include "kernel/lu_panel/lu_panel.hpp"
+#include "kernel/lu_rows/config.hpp"
 #include "kernel/lu_rows/loader.hpp"
 #include "tilewright/context.hpp"
 
@@ -55,8 +60,15 @@ class LuTools {
   // Compiled when first asked for; by several threads at once if need be.
   const GpuLuPanel& panel(DType dtype, const LuPanelConfig& config);
   const GpuLuRows& rows(DType dtype, int width) { return kept(rows_, std::pair(dtype, width), dtype, width); }
-  const GpuLuSystem& system(DType dtype) { return kept(systems_, dtype, dtype); }
-  const GpuLuRefine& refine(DType dtype) { return kept(refinements_, dtype, dtype); }
+  const GpuLuCloser& closer(DType dtype, int width, int n) {
+    const int height = lu_close_height(n);
+    return kept(closers_, std::tuple(dtype, width, height), dtype, width, height);
+  }
+  const GpuLuSystem& system(DType dtype);
+  const GpuLuRefine& refine(DType dtype);
+  // Compiles what is asked for next, on all cores at once, into the cache on disk. Without one it does
+  // nothing; what does not compile says so when it is asked for.
+  void compile_ahead(const std::vector<StencilRequest>& requests);
 
  private:
   void use_workspace(LuLane lane);
@@ -82,8 +94,10 @@ class LuTools {
   LongMutex kept_mutex_;
   std::map<std::string, std::unique_ptr<GpuLuPanel>> panels_of_config_;
   std::map<std::pair<DType, int>, std::unique_ptr<GpuLuRows>> rows_;
+  std::map<std::tuple<DType, int, int>, std::unique_ptr<GpuLuCloser>> closers_;
   std::map<DType, std::unique_ptr<GpuLuSystem>> systems_;
   std::map<DType, std::unique_ptr<GpuLuRefine>> refinements_;
+  std::set<std::string> compiled_;  // expressions that were compiled ahead
 };
 
 // The tools of each GPU that a Context has used for LU.

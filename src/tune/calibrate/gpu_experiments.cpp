@@ -8,9 +8,11 @@
 #include <set>
 #include <thread>
 
+#include "core/access.hpp"
 #include "core/dispatch.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/copies.hpp"
+#include "lu/device/engine.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "measure/gpu/energy.hpp"
@@ -244,7 +246,25 @@ double GpuExperiments::start(std::int64_t bytes) {
   return wall_seconds() - begin;
 }
 
+// Compiles what LU of an experiment's type needs, so that a program's first one does not wait for it.
+void GpuExperiments::prepare_factorizations(Context& context, const Experiment& e) {
+  const int device = nodes_[std::size_t(e.gpu)]->gpu.device();
+  if (!factors_.insert({device, e.dtype}).second) return;
+  constexpr std::int64_t sizes[] = {1000, 4000, 10000, 20000};  // one for each width of blocks
+  try {
+    const std::shared_ptr<LuTools> tools = LuMachines::of(Access::impl(context)).tools(device);
+    for (const std::int64_t n : sizes)
+      LuEngine(tools, {.dtype = e.dtype, .m = n, .n = n, .lda = device_ld(n, e.dtype)}, {});
+    tools->system(e.dtype);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported)
+      throw;  // no cuBLAS, or too little memory: nothing factors there
+  }
+}
+
 void GpuExperiments::prepare(Context& context, const std::vector<Experiment>& products) {
+  for (const Experiment& e : products)
+    if (e.work == TimedWork::device_gemm) prepare_factorizations(context, e);
   for (std::size_t gpu = 0; gpu < nodes_.size(); ++gpu) {
     std::vector<GemmProblem> problems;
     for (const Experiment& e : products)

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "tune/calibrate/machine.hpp"
@@ -22,6 +24,7 @@ class GpuExperiments {
   double device_copy(const Experiment& experiment);  // from_peer, device_copy
   double start(std::int64_t bytes);                  // start_gpus
   double product(Context& context, const Experiment& experiment);
+  // Compiles what the products, and factorizations of their types, need.
   void prepare(Context& context, const std::vector<Experiment>& products);
   double pin(void* data, std::int64_t bytes);
   // The time of one of many copies in a row, with the other direction busy, while the host repeats `work`.
@@ -33,9 +36,12 @@ class GpuExperiments {
   void* pinned(std::int64_t bytes);
 
  private:
+  void prepare_factorizations(Context& context, const Experiment& experiment);
+
   struct Node;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<CalibratedGpu> gpus_;
+  std::set<std::pair<int, DType>> factors_;  // devices and types that LU is compiled for
 };
 
 }  // namespace tilewright
