@@ -202,7 +202,7 @@ json fitted_line(json line, const Measured& all) {
   }
   json& coefficients = line["coefficients"];
   const double theirs_sd = usual_error(theirs), ours_sd = usual_error(ours);
-  // The errors outside these sizes (*_sd_outside) stay: experiments/choice.py measures them.
+  // The errors outside these sizes (*_sd_outside) stay: bench_choice measures them.
   coefficients["theirs_sd"] = theirs_sd, coefficients["ours_sd"] = ours_sd;
   coefficients.erase("classes");
   coefficients["theirs"] = to_json(fit(model.theirs, all.theirs));

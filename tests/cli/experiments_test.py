@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Experiments on the fake GPU. The ladder of techniques of large GEMM: its rows, going on with a file, and what is said of a
-disassembler that is not there. Random problems through random configs: right ones and wrong ones. The times are those of plain
+disassembler that is not there. Random problems through random configs: right ones and wrong ones; and by the plan beside its offers. The times are those of plain
 loops on the host."""
 
 import json
@@ -10,10 +10,27 @@ import subprocess
 import tempfile
 import unittest
 
-LADDER, VARIETY = os.environ["LADDER"], os.environ["VARIETY"]
+LADDER, VARIETY, CHOICE = os.environ["LADDER"], os.environ["VARIETY"], os.environ["CHOICE"]
 # The loop has two shared loads and four products per iteration.
 DISASSEMBLY = "\n".join([".text.kernel:", ".L_x_0:"] + [f"        /*{16 * i:04x}*/                   {code} ;" for i, code in enumerate(
     ["LDS.128 R4, [R2]", "LDS.128 R8, [R3]"] + ["DFMA R8, R4, R6, R8"] * 4 + ["MOV R1, R2", "@!P0 BRA `(.L_x_0)", "EXIT"])])
+
+
+class Choice(unittest.TestCase):
+    def test_a_row_for_the_choice_and_for_each_offer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder, "out.jsonl")
+            done = subprocess.run([CHOICE, "large", "--count", "1", "--gigabytes", "0.001", "--json", out], capture_output=True, text=True,
+                                  timeout=300, check=True)
+            rows = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertIn("command", rows[0])
+        for choice in (row for row in rows if row.get("phase") == "choice"):
+            offers = {row["impl"]: row for row in rows if row.get("problem") == choice["problem"] and "impl" in row}
+            self.assertEqual(set(offers), {"tilewright", "cublas"})
+            self.assertLessEqual(choice["over_best"], 1)
+            self.assertIsInstance(offers["tilewright"]["config"], dict)
+            self.assertIn(f"large {choice['dtype']}: 1 problems; plan over the best of its offers", done.stdout)
+        self.assertEqual(sum(row.get("phase") == "choice" for row in rows), 2)
 
 
 class Ladder(unittest.TestCase):
