@@ -153,6 +153,10 @@ tilewright_status tilewright_create_with(const tilewright_context_options* calle
     options.use_wisdom = given == nullptr || given->no_wisdom == 0;
     options.no_jit = given != nullptr && given->no_jit != 0;
     options.notices = given == nullptr || given->no_notices == 0;
+    if (given != nullptr && given->on_notice != nullptr)
+      options.on_notice = [hook = given->on_notice, user = given->notice_user](const std::string& notice) {
+        hook(notice.c_str(), user);
+      };
     (*context)->context = std::make_unique<Context>(options);
   });
 }

@@ -45,6 +45,9 @@ struct ContextOptions {
   /// Path of the CBLAS for matrices above the small sizes; if it has no CBLAS, and by default, the common
   /// ones are tried. TILEWRIGHT_CBLAS takes precedence.
   std::string cblas{};
+  /// Receives each notice once, on the thread whose call made it. It must not throw or use the Context. The
+  /// library prints notices only if TILEWRIGHT_NOTICES=on, or TILEWRIGHT_LOG asks for them.
+  std::function<void(const std::string& notice)> on_notice{};
 };
 
 /// The machine, the user's wisdom, and all kernels and plans made so far.

@@ -186,6 +186,9 @@ typedef struct tilewright_context_options {
   int no_jit;         /**< nonzero: only tilewright_prepare compiles GPU kernels */
   int no_notices; /**< nonzero: does not note the problems that wisdom has no record of; TILEWRIGHT_NOTICES=on
                      prints them */
+  void (*on_notice)(const char* notice, void* user); /**< null, or receives each notice once, on the thread
+                     whose call made it; it must not call the library */
+  void* notice_user;                                 /**< handed to on_notice */
 } tilewright_context_options;
 
 #ifdef __cplusplus

@@ -82,6 +82,7 @@ bool operator==(const GemmOptions& x, const GemmOptions& y) {
 Context::Impl::Impl(const ContextOptions& options)
     : environment(Environment::read()),
       asked_cblas(options.cblas),
+      on_notice(options.on_notice),
       small(std::make_shared<SmallKernels>()),
       candidates(gemm_candidates()) {
   logs = prints_notices(environment);
@@ -135,13 +136,15 @@ void Context::Impl::clear_plan_cache() {
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   const NoCancel uncancelled;
   const KeepErrno before;
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (cblas_ != nullptr) return cblas_;
   if (environment.cblas.empty() && !asked_cblas.empty()) {
     auto asked = std::make_shared<CblasLibrary>(asked_cblas);
     if (asked->available()) return cblas_ = std::move(asked);
-    if (wants_notices)
-      add_notice(asked->error() + "; products of large matrices use other implementations", "");
+    lock.unlock();
+    if (wants_notices) notice(asked->error() + "; products of large matrices use other implementations");
+    lock.lock();
+    if (cblas_ != nullptr) return cblas_;
   }
   auto found = std::make_shared<CblasLibrary>(environment.cblas);
   if (!found->available() && !environment.cblas.empty() && environment.cblas != "none")
@@ -152,18 +155,23 @@ std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
 
 void Context::Impl::notice(const std::string& message, const std::string& about) {
   const NoCancel uncancelled;
-  std::lock_guard lock(mutex_);
-  add_notice(message, about);
+  std::string said;
+  {
+    std::lock_guard lock(mutex_);
+    said = add_notice(message, about);
+  }
+  if (!said.empty() && on_notice != nullptr) on_notice(said);
 }
 
 // The number of notices is bounded: a program may run for months and meet new problems all the time.
-void Context::Impl::add_notice(const std::string& message, const std::string& about) {
+std::string Context::Impl::add_notice(const std::string& message, const std::string& about) {
   constexpr std::size_t most = 1000;
-  if (notices_.size() >= most || !noticed_.insert(about.empty() ? message : about).second) return;
+  if (notices_.size() >= most || !noticed_.insert(about.empty() ? message : about).second) return "";
   const bool is_last = notices_.size() + 1 == most;
   notices_.push_back(is_last ? fmt::format("notice {} of this Context is its last one", most)
                              : printable(message));
   if (logs) tell("tilewright: " + notices_.back() + "\n");
+  return notices_.back();
 }
 
 std::vector<std::string> Context::Impl::notices() const {

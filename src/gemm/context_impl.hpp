@@ -2,6 +2,7 @@
 // needed, and caches of kernels and plans. All of it is thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -55,6 +56,7 @@ struct Context::Impl {
 
   Environment environment;
   std::string asked_cblas;  // from the options
+  std::function<void(const std::string&)> on_notice;
   Isa isa = Isa::portable;
   std::string own_wisdom;                 // the user's file, which tuning writes; "" where there is none
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
@@ -83,7 +85,8 @@ struct Context::Impl {
   } misses;
 
  private:
-  void add_notice(const std::string& message, const std::string& about);
+  // Returns the notice; "" for one that was there.
+  std::string add_notice(const std::string& message, const std::string& about);
 
   std::unique_ptr<Wisdom> wisdom_;
   mutable Mutex mutex_;

@@ -204,6 +204,30 @@ TEST(CApiContext, NoticesCanBeSilenced) {
   ASSERT_EQ(unsetenv("TILEWRIGHT_NOTICES"), 0);
 }
 
+TEST_F(CApi, ANoticeReachesTheCallersFunctionOnceAndNobodyElse) {
+  std::vector<std::string> heard;
+  tilewright_context_options options = {};
+  options.wisdom = "/nonexistent/wisdom.sqlite", options.notice_user = &heard;
+  options.on_notice = [](const char* notice, void* user) {
+    static_cast<std::vector<std::string>*>(user)->push_back(notice);
+  };
+  tilewright_context* listening = nullptr;
+  ::testing::internal::CaptureStderr();
+  ASSERT_EQ(tilewright_create_with(&options, &listening), TILEWRIGHT_OK);
+  for (int i = 0; i < 2; ++i) {
+    tilewright_plan* plan = nullptr;
+    ASSERT_EQ(
+        tilewright_plan_create(listening, "gemm_batched:f64:cc:m=63,n=61,k=59:pointer:batch=7:beta=general",
+                               nullptr, &plan),
+        TILEWRIGHT_OK);
+    tilewright_plan_destroy(plan);
+  }
+  tilewright_destroy(listening);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_TRUE(contains(heard[0].c_str(), "m=63,n=61,k=59")) << heard[0];
+}
+
 TEST_F(CApi, TeamsHaveLimits) {
   std::vector<double> c(4);
   tilewright_options options = {};
