@@ -2,6 +2,7 @@
 """Drives `tilewright bench` of gemm, layout and transfer as users do, on a GPU that may be a fake one: who takes part, the keys of the contract, what
 is refused. Takes the tool's path; further arguments go to unittest. How fast anything is no test can say."""
 
+import collections
 import json
 import os
 import pathlib
@@ -103,6 +104,18 @@ class BenchOnGpu(OnGpu):
             for row in self.rows()[0]:
                 self.assertEqual(row["data"], data)
                 self.assertLessEqual(row["error"], row["error_bound"])
+
+    def test_cublas_by_its_own_search_is_a_peer_where_it_is_named(self):
+        job = ("--dtype", "f64,c64", "--sizes", "96", "--beta", "1", "--peers", "cublas,cublas_tuned")
+        self.bench(*job)
+        rows, _ = self.rows()
+        self.assertEqual(collections.Counter(row["impl"] for row in rows if row["impl"] != "tilewright_default"),
+                         {"tilewright": 2, "cublas": 2, "cublas_tuned": 2})
+        for row in rows:
+            self.assertLessEqual(row["error"], row["error_bound"])
+        result = self.bench(*job, TILEWRIGHT_FAKE_CUBLAS="untuned")
+        self.assertIn("left out: cublas_tuned (cuBLAS 13.1.0 does not tune this product", " ".join(result.stdout.split()))
+        self.assertNotIn("cublas_tuned", {row["impl"] for row in self.rows()[0]})
 
     def test_errors_beside_those_of_cublas(self):
         """Both sum in turn on the fake GPU, so that their errors are the same and not nothing."""

@@ -336,7 +336,7 @@ std::unique_ptr<Machine> machine_for(const Plan& plan) {
 }
 
 std::vector<std::string> gpu_peer_names(const std::string& family) {
-  if (family == "gemm") return {"cublas"};
+  if (family == "gemm") return {"cublas", "cublas_tuned"};
   return {"cublas_strided", "cublas_pointer", "cublas_grouped"};
 }
 

@@ -180,7 +180,8 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
                   "auto, cpu; on the GPU gpu (default: where the operands are); lu: a list, as --ways");
   verb.add_flag("--counters", flags.counters,
                 "count instructions, loads, stores and multiply-adds per problem");
-  verb.add_option("--peers", flags.peers, "auto, none or a list of names");
+  verb.add_option("--peers", flags.peers,
+                  "auto, none or a list of names (auto leaves out cublas_tuned, cuBLAS by its own search)");
   verb.add_option("--ways", flags.ways,
                   "hybrid: a list of automatic, gpu, model, guided, exhaustive; lu: of automatic, cpu, gpu, "
                   "hybrid, streamed (default: all)");

@@ -181,6 +181,25 @@ void GpuBlas::gemm(const Batch& b) {
         Kind::single, b.dtype);
 }
 
+void GpuBlas::gemm_tuned(const Batch& b) {
+  using GemmEx = int (*)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
+                         int, const void*, void*, int, int, int, int);
+  constexpr int autotune = 999, invalid_value = 7, not_supported = 15;
+  constexpr int types[] = {0, 1, 4, 5};  // CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F
+  constexpr int compute_32f = 68, compute_64f = 70;
+  const int type = types[int(b.dtype)];
+  const bool is_narrow = b.dtype == DType::f32 || b.dtype == DType::c64;
+  const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
+  const int status = find<GemmEx>("cublasGemmEx")(
+      handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha, b.a, type, b.lda, b.b, type, b.ldb,
+      beta, b.c, type, b.ldc, is_narrow ? compute_32f : compute_64f, autotune);
+  if (status == invalid_value || status == not_supported)
+    throw Error(ErrorCode::unsupported, "cublas",
+                fmt::format("cuBLAS {} does not tune this product: CUBLAS_GEMM_AUTOTUNE returns status {}",
+                            version_, status));
+  check(status, "cublasGemmEx");
+}
+
 void GpuBlas::add(DType dtype, std::int64_t m, std::int64_t n, const void* beta, const void* from,
                   std::int64_t ld_from, void* to, std::int64_t ld_to) {
   using Geam = int (*)(void*, int, int, int, int, const void*, const void*, int, const void*, const void*,

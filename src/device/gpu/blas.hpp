@@ -58,6 +58,9 @@ class GpuBlas {
   void gemm_grouped(const std::vector<Batch>& groups);
   // Multiplies one problem; strides and count are not read.
   void gemm(const Batch& batch);
+  // The same by cuBLAS's own search (CUBLAS_GEMM_AUTOTUNE): the first call of a shape times the library's
+  // algorithms and keeps the best in the handle. Throws Error(unsupported) for a library without it.
+  void gemm_tuned(const Batch& batch);
 
   // Computes to += beta from for m x n column-major elements; beta lies on the host.
   void add(DType dtype, std::int64_t m, std::int64_t n, const void* beta, const void* from,

@@ -173,6 +173,11 @@ BatchCall GpuStage::peer_call(const std::string& name) {
     GpuBlas* const blas = &*bench_.blas;
     if (name == "cublas" && p.layout == Layout::single)
       return [=, this](std::int64_t index) { blas->gemm(call(in_place(index))); };
+    if (name == "cublas_tuned") {
+      if (p.layout != Layout::single) throw Error(ErrorCode::unsupported, "--peers", "it tunes no batches");
+      blas->gemm_tuned(call(in_place(0)));  // searches, and says if the library cannot
+      return [=, this](std::int64_t index) { blas->gemm_tuned(call(in_place(index))); };
+    }
     if (name == "cublas" || name == "cublas_strided")
       return [=, this](std::int64_t index) { blas->gemm_strided(call(in_place(index))); };
     if (name == "cublas_pointer")
@@ -184,6 +189,7 @@ BatchCall GpuStage::peer_call(const std::string& name) {
 void GpuStage::add_peers(std::vector<Contender>& to, std::vector<Absence>& absences) {
   for (const std::string& name : gpu_peer_names(case_.family)) {
     if (!bench_.plan.wants(name)) continue;
+    if (bench_.plan.all_peers && name == "cublas_tuned") continue;  // the fair peer is the library's default
     if (!bench_.blas) {
       absences.push_back({name, bench_.no_blas});
       continue;
