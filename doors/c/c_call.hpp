@@ -33,6 +33,7 @@ inline GemmOptions to_options(const tilewright_options* options) {
   result.threads = options->threads;
   result.checked = options->checked != 0;
   result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);
+  result.arrival = to_enum<Arrival>("arrival", options->arrival, TILEWRIGHT_ARRIVAL_IDLE);
   if (options->candidate != nullptr) result.candidate = options->candidate;
   if (options->config != nullptr) result.config = options->config;
   result.queue = {options->device, static_cast<CUstream_st*>(options->stream)};

@@ -34,7 +34,7 @@ module tilewright
     type(c_ptr) :: stream = c_null_ptr
     integer(c_int) :: align_bytes = 0, target = 0, objective = 0
     real(c_double) :: objective_weight = 0
-    integer(c_int) :: threads = 0, checked = 0, residency = 0
+    integer(c_int) :: threads = 0, checked = 0, residency = 0, arrival = 0
     type(c_ptr) :: candidate = c_null_ptr, config = c_null_ptr
     real(c_double) :: tune_on_miss_s = 0
     type(c_ptr) :: gpus = c_null_ptr

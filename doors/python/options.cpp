@@ -51,9 +51,9 @@ double parse_weight(const std::string& text, std::size_t begin) {
 }
 
 void make_options(GemmOptions* to, const std::string& target, const std::string& objective, int threads,
-                  bool checked, const std::string& residency, const std::string& candidate,
-                  const std::string& config, const std::vector<int>& gpus, std::int64_t gpu_memory_bytes,
-                  const std::string& split, std::optional<double> cpu_share,
+                  bool checked, const std::string& residency, const std::string& arrival,
+                  const std::string& candidate, const std::string& config, const std::vector<int>& gpus,
+                  std::int64_t gpu_memory_bytes, const std::string& split, std::optional<double> cpu_share,
                   const std::string& on_device_failure, double tune_on_miss_s, std::optional<bool> learn) {
   GemmOptions options;
   options.target = parse_target(target);
@@ -68,6 +68,8 @@ void make_options(GemmOptions* to, const std::string& target, const std::string&
                                         {"cold", Residency::cold},
                                         {"l2", Residency::l2},
                                         {"l1", Residency::l1}});
+  options.arrival =
+      parse<Arrival>("arrival", arrival, {{"back_to_back", Arrival::back_to_back}, {"idle", Arrival::idle}});
   options.candidate = candidate;
   options.config = config;
   options.gpus = gpus;
@@ -114,10 +116,11 @@ void bind_options(nb::module_& module) {
   nb::class_<GemmOptions>(module, "Options", "How products are to be computed; equal for many calls.")
       .def("__init__", &make_options, nb::kw_only(), nb::arg("target") = "auto",
            nb::arg("objective") = "time", nb::arg("threads") = 0, nb::arg("checked") = false,
-           nb::arg("residency") = "auto", nb::arg("candidate") = "", nb::arg("config") = "",
-           nb::arg("gpus") = std::vector<int>(), nb::arg("gpu_memory_bytes") = 0, nb::arg("split") = "model",
-           nb::arg("cpu_share") = nb::none(), nb::arg("on_device_failure") = "error",
-           nb::arg("tune_on_miss_s") = 0.0, nb::arg("learn") = nb::none());
+           nb::arg("residency") = "auto", nb::arg("arrival") = "back_to_back", nb::arg("candidate") = "",
+           nb::arg("config") = "", nb::arg("gpus") = std::vector<int>(), nb::arg("gpu_memory_bytes") = 0,
+           nb::arg("split") = "model", nb::arg("cpu_share") = nb::none(),
+           nb::arg("on_device_failure") = "error", nb::arg("tune_on_miss_s") = 0.0,
+           nb::arg("learn") = nb::none());
 }
 
 }  // namespace tilewright::python

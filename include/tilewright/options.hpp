@@ -43,6 +43,9 @@ struct GemmOptions {
   int threads = 0;       ///< threads of the host; 0: OpenMP's default. Inside a parallel region always 1
   bool checked = false;  ///< also finds overlapping C in batches of pointers, in O(n log n)
   Residency residency = Residency::automatic;  ///< expected memory of the operands; automatic: by their bytes
+  /// idle: configs come from wisdom tuned for isolated calls (`tilewright tune --arrival idle`), or, if there
+  /// is none, from other wisdom. TILEWRIGHT_ARRIVAL=idle has the same meaning for all calls.
+  Arrival arrival = Arrival::back_to_back;
   std::string candidate{};  ///< "": the first that accepts; else this one or Error(unsupported)
   std::string config{};     ///< "": from wisdom, then the default; else JSON of fields that override it
   /// Seconds for which a problem without an exact record in wisdom is tuned before the call goes on, filling

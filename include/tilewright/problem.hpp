@@ -55,6 +55,7 @@ struct GemmProblem {
   Scalar alpha = Scalar::one;
   Scalar beta = Scalar::zero;
   Residency residency = Residency::automatic;
+  Arrival arrival = Arrival::back_to_back;  ///< idle: plans use, and tune() makes, records of isolated calls
   Location location = Location::host;
   Accumulate sums = Accumulate::none;
   std::int64_t run = 1;  ///< of a stack: about how many products each C gets

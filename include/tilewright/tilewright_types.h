@@ -65,6 +65,12 @@ typedef enum {
   TILEWRIGHT_RESIDENCY_L1 = 3,
   TILEWRIGHT_RESIDENCY_LIMIT = 0x7fffffff
 } tilewright_residency;
+/** How calls follow one another: in a loop, or one at a time with other work of the program between them. */
+typedef enum {
+  TILEWRIGHT_ARRIVAL_BACK_TO_BACK = 0,
+  TILEWRIGHT_ARRIVAL_IDLE = 1,
+  TILEWRIGHT_ARRIVAL_LIMIT = 0x7fffffff
+} tilewright_arrival;
 
 /** The rule that divides a product of host operands among the CPU and the GPUs. MODEL: by the models of the
  * machine. GUIDED and EXHAUSTIVE: by timing at the first call, around the models' share or over all shares.
@@ -163,6 +169,7 @@ typedef struct tilewright_options {
   int threads;             /**< threads of the host; 0: OpenMP's default. Inside a parallel region always 1 */
   int checked;             /**< nonzero: also finds overlapping C in batches of pointers */
   int residency;           /**< tilewright_residency: expected memory of the operands */
+  int arrival;             /**< tilewright_arrival: the calls that configs of wisdom were tuned for */
   const char* candidate;   /**< null: the first implementation that accepts; else this one */
   const char* config;      /**< null: from wisdom, then the default; else JSON of fields that override it */
   double tune_on_miss_s;   /**< seconds for which a problem without an exact record in wisdom is tuned before

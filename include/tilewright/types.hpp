@@ -62,6 +62,10 @@ enum class MathMode : std::uint8_t { full };
 /// The memory in which the caller expects the operands: `automatic` derives it from the bytes of the call.
 enum class Residency : std::uint8_t { automatic, cold, l2, l1 };
 
+/// How calls follow one another. back_to_back: in a loop, whose code and predictors stay warm. idle: one at a
+/// time, with other work of the program between them.
+enum class Arrival : std::uint8_t { back_to_back, idle };
+
 /// The contents of the info array of a batched call. none: nothing. all: one code per problem. group: one
 /// code per group. any: one code for the call.
 /// @see Batched BLAS (Dongarra et al. 2017; NLAFET/BBLAS)

@@ -91,7 +91,7 @@ TYPES = [
     ("tilewright.matmul(a, a, threads=2, target='cpu', residency='l1')", NDARRAY), ("tilewright.matmul(a, a, stream=None, gpus=[0, 1])", NDARRAY),
     ("tilewright.matmul(a, a, objective='alpha=0.7', split='fixed', cpu_share=0.5)", NDARRAY),
     ("tilewright.matmul(a, a, on_device_failure='redo', gpu_memory_bytes=2**30)", NDARRAY), ("tilewright.matmul(a, a, tune_on_miss_s=1)", NDARRAY),
-    ("tilewright.matmul(a, a, learn=True)", NDARRAY), ("tilewright.grouped_matmul([a], [a], learn=None)", f"list[{NDARRAY}]"),
+    ("tilewright.matmul(a, a, learn=True)", NDARRAY), ("tilewright.matmul(a, a, arrival='idle')", NDARRAY), ("tilewright.grouped_matmul([a], [a], learn=None)", f"list[{NDARRAY}]"),
     ("tilewright.batch_reduce(a, a)", NDARRAY), ("tilewright.batch_reduce(s, a, promote=True, checked=True)", ANY),
     ("tilewright.grouped_matmul([a], [a])", f"list[{NDARRAY}]"), ("tilewright.grouped_matmul([Own()], [a], alpha=2)", "list[user.Own]"),
     ("tilewright.variable_matmul([a], [a], transpose_b=True)", f"list[{ANY}]"), ("tilewright.variable_matmul([Own()], [a], stream=0)", "list[user.Own]"),
@@ -108,7 +108,7 @@ TYPES = [
 ]
 REFUSED = [
     "tilewright.matmul(a)", "tilewright.matmul(a, a, transB=True)", "tilewright.matmul(a, a, threads='2')", "tilewright.matmul(a, a, target='tpu')",
-    "tilewright.matmul(a, a, residency='l4')", "tilewright.matmul(a, a, objective=1)", "tilewright.matmul(a, a, checked='yes')",
+    "tilewright.matmul(a, a, residency='l4')", "tilewright.matmul(a, a, arrival='often')", "tilewright.matmul(a, a, objective=1)", "tilewright.matmul(a, a, checked='yes')",
     "tilewright.matmul(a, a, gpus=0)", "tilewright.matmul(a, a, split='half')", "tilewright.matmul(a, a, cpu_share='half')",
     "tilewright.matmul(a, a, on_device_failure='retry')", "tilewright.matmul(a, a, learn='calls')", "tilewright.matmul(a, a, alpha='2')", "tilewright.matmul(a, a, stream='0')",
     "tilewright.matmul(a, a, promote='yes')", "tilewright.matmul(a, a, None, True)", "tilewright.matmul(a, a, transpose_a='t')",

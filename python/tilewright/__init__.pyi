@@ -28,6 +28,7 @@ class _Options(TypedDict, total=False):
     threads: int
     checked: bool
     residency: Literal["auto", "cold", "l2", "l1"]
+    arrival: Literal["back_to_back", "idle"]
     candidate: str
     config: str
     gpus: Iterable[int]

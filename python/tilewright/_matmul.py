@@ -150,7 +150,7 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
     target: "auto", "cpu", "gpu", "hybrid": who multiplies single matrices of host memory.
     objective: "time", "energy", "edp", "alpha=0.7", "energy_within=5%": what the call should cost least.
     threads: on the CPU; 0: OpenMP's default.
-    checked, residency, candidate, config, gpus, gpu_memory_bytes, split, cpu_share, on_device_failure, tune_on_miss_s: as
+    checked, residency, arrival, candidate, config, gpus, gpu_memory_bytes, split, cpu_share, on_device_failure, tune_on_miss_s: as
         GemmOptions of tilewright/options.hpp has them.
     learn: True: repeated calls try the best configs in turn and stay with the fastest, which wisdom keeps; False: they do
         not; None: as TILEWRIGHT_LEARN says.

@@ -27,7 +27,7 @@ def _choice(name, value):
 # The required types; checked if the library's own check of the type fails, and for ranges.
 _CHECKS = {
     "target": text, "objective": text, "threads": lambda name, value: whole(name, value, 0), "checked": flag, "residency": text,
-    "candidate": text, "config": text, "gpus": lambda name, value: _numbers_of_gpus(value),
+    "arrival": text, "candidate": text, "config": text, "gpus": lambda name, value: _numbers_of_gpus(value),
     "gpu_memory_bytes": lambda name, value: whole(name, value, most=2 ** 63 - 1), "split": text, "cpu_share": _share,
     "on_device_failure": text, "tune_on_miss_s": _budget, "learn": _choice,
 }

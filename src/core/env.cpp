@@ -65,6 +65,9 @@ constexpr Entry entries[] = {
       "threads that run a call: own, the library's; openmp; auto: OpenMP's where the program runs them, or "
       "sets their places or how they wait, else own"},
      &Environment::team},
+    {{"TILEWRIGHT_ARRIVAL", "back_to_back",
+      "idle: calls are isolated and use wisdom of `tune --arrival idle`; back_to_back: they come in loops"},
+     &Environment::arrival},
     {{"TILEWRIGHT_GPUS", "",
       "GPUs that products of host operands may use: a number of GPUs, or a list such as 0,2; empty: all, "
       "divided among the MPI ranks of a node"},

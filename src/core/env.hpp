@@ -29,7 +29,7 @@ GpuPart part_of_gpus(const LocalRank& local, int gpus);
 // The variables TILEWRIGHT_CPU, TILEWRIGHT_WISDOM, ...; "" if unset. environment_variables() explains them.
 struct Environment {
   std::string cpu, wisdom, notices, share, cache, cblas, nvrtc, nvrtc_flags, cublasmp, jit, team, gpus,
-      gpu_memory, log, blas, verbose, record, learn;
+      gpu_memory, log, blas, verbose, record, learn, arrival;
   LocalRank local;
 
   static Environment read();

@@ -234,5 +234,6 @@ TILEWRIGHT_NAMES(Objective, "time", "energy", "edp", "alpha", "energy_within");
 TILEWRIGHT_NAMES(MathMode, "full");
 TILEWRIGHT_NAMES(InfoMode, "none", "all", "group", "any");
 TILEWRIGHT_NAMES(Residency, "auto", "cold", "l2", "l1");
+TILEWRIGHT_NAMES(Arrival, "back_to_back", "idle");
 
 }  // namespace tilewright

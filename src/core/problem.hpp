@@ -15,7 +15,7 @@ TILEWRIGHT_NAMES(Sums, "none", "batch_reduce", "stack");
 
 TILEWRIGHT_FIELDS(GemmProblem, dtype, op_a, op_b, m, n, k, lda, ldb, ldc, layout, block, stride_a, stride_b,
                   stride_c, batch_count, outer_count, outer_a, outer_b, outer_c, outermost_count, outermost_a,
-                  outermost_b, outermost_c, alpha, beta, residency, location, sums, run);
+                  outermost_b, outermost_c, alpha, beta, residency, arrival, location, sums, run);
 
 // True if elements of many problems lie side by side.
 constexpr bool is_interleaved(Layout layout) {

@@ -34,7 +34,7 @@ constexpr std::array integer_keys{IntegerKey{"batch", &GemmProblem::batch_count}
                                   IntegerKey{"outermost_a", &GemmProblem::outermost_a},
                                   IntegerKey{"outermost_b", &GemmProblem::outermost_b},
                                   IntegerKey{"outermost_c", &GemmProblem::outermost_c}};
-constexpr std::array<std::string_view, 4> other_keys{"alpha", "beta", "residency", "location"};
+constexpr std::array<std::string_view, 5> other_keys{"alpha", "beta", "residency", "arrival", "location"};
 constexpr std::array all_keys = [] {
   std::array<std::string_view, integer_keys.size() + other_keys.size()> all;
   std::size_t count = 0;
@@ -263,6 +263,8 @@ class Parser : Parts {
       problem_.beta = read_scalar(value);
     else if (key == "residency")
       problem_.residency = read_enum<Residency>(value, "residency");
+    else if (key == "arrival")
+      problem_.arrival = read_enum<Arrival>(value, "arrival");
     else if (key == "location")
       problem_.location = read_enum<Location>(value, "location");
     else
@@ -364,6 +366,7 @@ std::string to_string(const GemmProblem& problem) {
   if (problem.alpha != Scalar::one) text += ":alpha=" + to_string(problem.alpha);
   if (problem.beta != Scalar::zero) text += ":beta=" + to_string(problem.beta);
   if (problem.residency != Residency::automatic) text += ":residency=" + to_string(problem.residency);
+  if (problem.arrival != Arrival::back_to_back) text += ":arrival=" + to_string(problem.arrival);
   if (problem.location != Location::host) text += ":location=" + to_string(problem.location);
   return text;
 }

@@ -73,7 +73,7 @@ Isa choose_isa(const std::string& name, const char* argument) {
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
     return std::tie(o.target, o.objective, o.objective_weight, o.math_mode, o.threads, o.checked, o.residency,
-                    o.candidate, o.config, o.queue.device, o.align_bytes, o.tune_on_miss_s, o.gpus,
+                    o.arrival, o.candidate, o.config, o.queue.device, o.align_bytes, o.tune_on_miss_s, o.gpus,
                     o.gpu_memory_bytes, o.split, o.cpu_share, o.on_device_failure, o.learn);
   };
   return fields(x) == fields(y);
@@ -90,6 +90,7 @@ Context::Impl::Impl(const ContextOptions& options)
   isa = options.cpu.empty() ? choose_isa(environment.cpu, "TILEWRIGHT_CPU") : choose_isa(options.cpu, "cpu");
   check_value("TILEWRIGHT_TEAM", environment.team, {"auto", "own", "openmp"});  // the first team cannot throw
   learns = is_on("TILEWRIGHT_LEARN", environment.learn, {"off", "calls"}) && environment.learn == "calls";
+  check_value("TILEWRIGHT_ARRIVAL", environment.arrival, {"back_to_back", "idle"});
   no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit, {"on", "off"});
 #if TILEWRIGHT_HAS_GPU
   const std::string cache = cache_folder(environment);

@@ -51,6 +51,9 @@ std::string wisdom_lines(const GemmPlan::Impl& plan) {
   const RecordedTime& recorded = plan.known.recorded;
   if (plan.known.match != WisdomMatch::none && recorded.objective != to_string(Objective::time))
     text += line("objective", "searched for " + recorded.objective);
+  if (plan.known.match != WisdomMatch::none && plan.problem.arrival != Arrival::back_to_back)
+    text += line("arrival", fmt::format("{}; the record was timed {}", to_string(plan.problem.arrival),
+                                        to_string(parse_problem(plan.known.problem).arrival)));
   if (recorded.seconds > 0) text += line("recorded", recorded_text(recorded, plan.known.match));
   return text;
 }

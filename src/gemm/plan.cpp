@@ -26,6 +26,7 @@ void refuse_bad_values(const GemmOptions& o) {
   refuse_unnamed("objective", o.objective, Objective::energy_within);
   refuse_unnamed("math_mode", o.math_mode, MathMode::full);
   refuse_unnamed("residency", o.residency, Residency::l1);
+  refuse_unnamed("arrival", o.arrival, Arrival::idle);
   refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
   refuse_unnamed("learn", o.learn, Learn::calls);
   refuse_negative("device", o.queue.device);
@@ -265,6 +266,8 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
     if (problem.location == Location::host) plan->problem = with_general_scalars(plan->problem);
     plan->asked = to_string(plan->problem);
     resolve_residency(options, *plan);
+    if (options.arrival == Arrival::idle || context.environment.arrival == to_string(Arrival::idle))
+      plan->problem.arrival = Arrival::idle;
     const GemmProblem made_for = with_general_scalars(plan->problem);
     const PlanRequest request{context,
                               made_for,

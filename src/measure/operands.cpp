@@ -12,6 +12,8 @@
 namespace tilewright {
 namespace {
 
+// Isolated calls take minutes to return to one of so many batches, which thus are cold whatever their bytes.
+constexpr double most_isolated_batches = 1 << 18;
 constexpr double default_cold_batch_bytes = 32.0 * 1024 * 1024;
 // The regions of A, B and C begin at different offsets within a page: with equal ones the CPU would take
 // stores to C and loads of A or B 4 KiB apart for conflicts at some sizes.
@@ -54,8 +56,9 @@ std::int64_t default_batch_count(GemmProblem problem, Residency residency) {
 
 std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads, double ring_bytes) {
   if (residency != Residency::cold) return threads;
-  return std::max<std::int64_t>(
-      1, std::int64_t(std::ceil(ring_bytes / std::max(1.0, footprint_bytes(problem)))));
+  const double needed = std::ceil(ring_bytes / std::max(1.0, footprint_bytes(problem)));
+  const double most = problem.arrival == Arrival::idle ? most_isolated_batches : needed;
+  return std::max<std::int64_t>(1, std::int64_t(std::min(needed, most)));
 }
 
 StoredOperand stored_operand(const GemmProblem& p, int operand) {

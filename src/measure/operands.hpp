@@ -62,7 +62,8 @@ class OperandSet {
   std::vector<BatchBuffer> placed_;
 };
 
-// Returns the number of batches that together hold at least `ring_bytes` (cold), or one per thread (l2, l1).
+// Returns the number of batches that together hold at least `ring_bytes` (cold; of isolated calls enough of
+// them), or one per thread (l2, l1).
 std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads,
                          double ring_bytes = cold_bytes);
 

@@ -63,6 +63,8 @@ GemmProblem timed_problem(GemmProblem problem) {
     if (problem.block > 1 && problem.layout == Layout::block_interleaved)
       count = (count + problem.block - 1) / problem.block * problem.block;
   }
+  // A batch is longer than a call that a program makes now and then.
+  if (problem.arrival == Arrival::idle) count = std::min(count, problem.batch_count);
   if (problem.layout != Layout::single) problem.batch_count = count;
   if (problem.layout == Layout::interleaved) problem.block = count;
   return problem;
@@ -95,12 +97,15 @@ KernelTimer::KernelTimer(const GemmProblem& problem, Arena& arena, double ring_b
       set_(arena, problem, batches_for(problem, problem.residency, 1, ring_bytes)),
       timer_(problem.residency != Residency::cold, set_.batches(), problem.batch_count) {
   for (std::int64_t batch = 0; batch < set_.batches(); ++batch) batches_.push_back(set_.batch(batch));
+  if (problem.arrival == Arrival::idle) isolated_.emplace();
 }
 
 KernelTimer::Turn KernelTimer::time(const GemmSmallCpuKernel& kernel, double turn_s) {
   const std::int64_t count = set_.problem().batch_count;
   const auto run = [&](std::int64_t batch) { call_.run(kernel, batches_[std::size_t(batch)], count); };
-  return timer_.time(run, turn_s);
+  if (!isolated_) return timer_.time(run, turn_s);
+  return {isolated_->time(set_, run, turn_s) / double(count),
+          double(count) * IsolatedCalls::calls_in(turn_s)};
 }
 
 }  // namespace tilewright

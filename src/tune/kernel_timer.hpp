@@ -1,17 +1,20 @@
 // Direct calls and turns of the CPU's small kernels: a call without addresses, and the timer over the
-// operands of a residency: one batch again and again when hot, a ring larger than any cache when cold.
+// operands of a residency: one batch again and again when hot, a ring larger than any cache when cold; in a
+// loop, or in isolated calls.
 #pragma once
 
 #include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/problem.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "kernel/kernel_call.hpp"
 #include "measure/buffers.hpp"
+#include "measure/isolated.hpp"
 #include "measure/operands.hpp"
 #include "tune/operation.hpp"
 
@@ -45,7 +48,8 @@ class PreparedCall {
   ScalarValues scalars_;
 };
 
-// The batch that tuning times for this problem: of the residency's size, in small pieces when cold.
+// The batch that tuning times for this problem: of the residency's size, in small pieces when cold; at most
+// its own in isolated calls.
 GemmProblem timed_problem(GemmProblem problem);
 
 // Allocates and fills this problem's operands, `ring_bytes` of cold ones in all. This may take a second if
@@ -70,6 +74,7 @@ class KernelTimer {
   OperandSet set_;
   std::vector<Operands> batches_;
   TurnTimer timer_;
+  std::optional<IsolatedCalls> isolated_;  // empty for calls back to back
 };
 
 }  // namespace tilewright

@@ -81,17 +81,19 @@ std::string exact_key(const WisdomQuery& query) {
                   to_string(p.layout), to_string(p.beta), to_string(p.residency));
   if (p.layout == Layout::block_interleaved) key += fmt::format(" {}", p.block);
   if (p.sums != Sums::none) key += " " + to_string(p.sums);
+  if (p.arrival != Arrival::back_to_back) key += " " + to_string(p.arrival);
   return key;
 }
 
 std::string kind_key(const WisdomQuery& query) {
   const GemmProblem& p = query.problem;
-  return fmt::format("{} {} {} {} {} {} {} {} {}{}", query.operation, query.math, query.family,
+  return fmt::format("{} {} {} {} {} {} {} {} {}{}{}", query.operation, query.math, query.family,
                      query.architecture, to_string(p.dtype), op_pair(spelled_once(p)),
                      is_interleaved(p.layout) ? "interleaved" : "apart",
                      p.beta == Scalar::zero ? "writes" : "updates",
                      p.residency == Residency::l1 ? "l2" : to_string(p.residency),
-                     p.sums == Sums::none ? "" : " " + to_string(p.sums));
+                     p.sums == Sums::none ? "" : " " + to_string(p.sums),
+                     p.arrival == Arrival::back_to_back ? "" : " " + to_string(p.arrival));
 }
 
 std::string variant_key(const GemmProblem& problem) {

@@ -31,10 +31,11 @@ struct WisdomSubject {
 WisdomSubject subject_of(const std::string& text);
 
 // Operation, math mode, dtype, ops (of real types c is t), m, n, k, layout (and block), beta class,
-// residency, family and architecture.
+// residency, family and architecture; and the arrival, where it is not back_to_back.
 std::string exact_key(const WisdomQuery& query);
 
-// A neighbour must share it: a kernel of the same kind, in caches or not, that reads C or not.
+// A neighbour must share it: a kernel of the same kind, in caches or not, that reads C or not, with calls
+// that arrive alike.
 std::string kind_key(const WisdomQuery& query);
 
 // Differences that make another record, but are ignored by an exact match: leading dimensions, strides,

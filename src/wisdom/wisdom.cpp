@@ -201,7 +201,9 @@ bool Wisdom::offer(WisdomQuery query, const Take& take) const {
   search.query = std::move(query);
   while (const auto answer = impl_->next_answer(search))
     if (take(*answer)) return true;
-  return false;
+  if (search.query.problem.arrival == Arrival::back_to_back) return false;
+  search.query.problem.arrival = Arrival::back_to_back;
+  return offer(std::move(search.query), take);
 }
 
 std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {

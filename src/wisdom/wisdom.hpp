@@ -63,6 +63,7 @@ class Wisdom {
   //   near_shape: nearest m, n, k with the rest equal, or with l1 for l2, beta one for general, or a strided
   //     batch for a single problem or a pointer batch (and the reverse of each).
   //   near_device: both of these from records of another device with the same architecture.
+  // Isolated calls (Arrival::idle) are then offered records of calls back to back, in the same order.
   // The caller checks that a config is legal. Throws Error(io) for named files that cannot be used. A file
   // locked by another process costs at most 50 ms; it is reported and skipped for a second, named or not.
   // Repeated lookups in an unchanged file are answered from memory. No lock or file is held during an offer.

@@ -18,6 +18,7 @@
 #include "gemm/run/reference.hpp"
 #include "lists.hpp"
 #include "measure/check_sampled.hpp"
+#include "measure/isolated.hpp"
 #include "measure/operands.hpp"
 #include "peers/peer.hpp"
 #include "support/cases.hpp"
@@ -82,6 +83,29 @@ TEST(BenchPlan, ResidencyDecidesTheBatch) {
   for (const auto& one : cli::plan_bench(flags).cases) EXPECT_EQ(one.problem.batch_count, 10);
   flags.batch = "100000";  // a hot batch is limited to what fits
   EXPECT_EQ(cli::plan_bench(flags).cases[2].problem.batch_count, std::int64_t(24 * 1024 / bytes_each));
+}
+
+TEST(BenchPlan, AnIsolatedCallHasOneProblemUnlessSaidOtherwise) {
+  cli::BenchFlags flags;
+  flags.sizes = "8";
+  flags.residency = "cold,l2";
+  flags.arrival = "back_to_back,idle";
+  const auto cases = cli::plan_bench(flags).cases;
+  ASSERT_EQ(cases.size(), 4u);
+  for (const bench::Case& one : cases) {
+    EXPECT_EQ(one.options.arrival, one.problem.arrival);
+    EXPECT_EQ(one.problem.arrival == Arrival::idle, one.problem.batch_count == 1) << bench::problem_text(one);
+    EXPECT_EQ(bench::case_keys(one)["arrival"], to_string(one.problem.arrival));
+  }
+  flags.layout = "block_interleaved";
+  EXPECT_EQ(cli::plan_bench(flags).cases[1].problem.batch_count, 8);
+  flags.batch = "30";
+  flags.layout = "strided";
+  for (const bench::Case& one : cli::plan_bench(flags).cases) EXPECT_EQ(one.problem.batch_count, 30);
+  flags.threads = "2";
+  EXPECT_THROW(cli::plan_bench(flags), Error) << "hot data is of a thread";
+  flags.residency = "cold";
+  EXPECT_NO_THROW(cli::plan_bench(flags));
 }
 
 TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
@@ -245,6 +269,22 @@ TEST(HostStage, HotThreadsHaveTheirOwnBatches) {
   EXPECT_EQ(used[1], 2);
 }
 
+TEST(HostStage, IsolatedCallsAreFewAndOnAnyBatch) {
+  for (const Residency residency : {Residency::cold, Residency::l2}) {
+    bench::Case c = visited_case(residency, 1);
+    c.problem.arrival = Arrival::idle;
+    Visits on(c);
+    std::vector<std::int64_t> visited;
+    bench::Contender one{.impl = "a"};
+    one.run = [&](std::int64_t i) { visited.push_back(i); };
+    EXPECT_GT(on.stage->turn(one), 0);
+    EXPECT_EQ(visited.size(), std::size_t(IsolatedCalls::least_calls));
+    EXPECT_LT(*std::max_element(visited.begin(), visited.end()), on.stage->batches());
+    on.stage->weigh(one);
+    EXPECT_TRUE(one.weighings.empty());
+  }
+}
+
 // Runs every variant of every peer of this machine on every case that it supports.
 TEST(Peers, ComputeWhatTheyClaim) {
   const peers::PeerSearch search = peers::find_peers();
@@ -351,8 +391,8 @@ TEST(Summary, FollowsFromItsCases) {
   EXPECT_EQ(objects[0]["ratio_min_case"], bench::problem_text(second.bench_case));
   EXPECT_DOUBLE_EQ(objects[0]["bound_share_min"], 0.5);
   EXPECT_EQ(objects[1]["threads"], 2);
-  for (const char* key : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target",
-                          "ratio_geomean", "bound_share_geomean", "bound_share_min_case"})
+  for (const char* key : {"family", "dtype", "layout", "op", "beta", "residency", "arrival", "threads",
+                          "target", "ratio_geomean", "bound_share_geomean", "bound_share_min_case"})
     EXPECT_TRUE(objects[0].contains(key)) << key;
 }
 
@@ -381,53 +421,13 @@ TEST(Report, HasEveryKeyOfTheContract) {
   EXPECT_EQ(objects[0]["impl"], "tilewright");
   EXPECT_DOUBLE_EQ(objects[0]["bound_share"], 0.5);
   for (const auto& object : objects)
-    for (const char* key : {"family",
-                            "problem",
-                            "dtype",
-                            "op",
-                            "m",
-                            "n",
-                            "k",
-                            "lda",
-                            "ldb",
-                            "ldc",
-                            "layout",
-                            "batch_count",
-                            "alpha",
-                            "beta",
-                            "residency",
-                            "location",
-                            "memory",
-                            "pointer_order",
-                            "numa",
-                            "threads",
-                            "target",
-                            "data",
-                            "impl",
-                            "impl_version",
-                            "config",
-                            "wisdom_match",
-                            "seconds",
-                            "seconds_low",
-                            "seconds_high",
-                            "samples",
-                            "gflops",
-                            "bound_gflops",
-                            "bound_share",
-                            "bound_kind",
-                            "ceiling",
-                            "energy_j",
-                            "watts",
-                            "gflops_per_watt",
-                            "energy_note",
-                            "error",
-                            "error_bound",
-                            "metrics",
-                            "device",
-                            "device_uuid",
-                            "driver",
-                            "commit",
-                            "time"})
+    for (const std::string& key : cli::split(
+             "family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency arrival "
+             "location memory pointer_order numa threads target data impl impl_version config "
+             "wisdom_match seconds seconds_low seconds_high samples gflops bound_gflops bound_share "
+             "bound_kind ceiling energy_j watts gflops_per_watt energy_note error error_bound metrics "
+             "device device_uuid driver commit time",
+             ' '))
       EXPECT_TRUE(object.contains(key)) << key;
 }
 

@@ -174,7 +174,7 @@ class WithoutGpu(Everything):
             log.write_text(json.dumps({"problem": problem, "count": 1, "seconds": 1.0}) + "\n")
             self.assertIn("is not implemented in this version", self.tool("tune", "--from", log, codes=(1, 2)).stderr)
         for words in (("factor", "potrf", "A.npy"), ("solve", "A.npy", "B.npy"), ("bench", "clients"), ("bench", "--math", "emulated"),
-                      ("bench", "--bits", "fixed"), ("tune", SMALL, "--part", "1/2"), ("tune", SMALL, "--arrival", "idle")):
+                      ("bench", "--bits", "fixed"), ("tune", SMALL, "--part", "1/2")):
             with self.subTest(words):
                 self.assertIn("is not implemented in this version", self.tool(*words, codes=(2,)).stderr)
         # An error of grammar is still one.

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 TOOL = None
-KEYS = ("family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency location memory pointer_order numa "
+KEYS = ("family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency arrival location memory pointer_order numa "
         "threads target data impl impl_version config wisdom_match seconds seconds_low seconds_high samples gflops "
         "bound_gflops bound_share bound_kind ceiling energy_j watts gflops_per_watt error error_bound read_s kernel_s write_s "
         "total_s metrics device device_uuid driver commit time").split()

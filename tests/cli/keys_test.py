@@ -13,11 +13,11 @@ sys.dont_write_bytecode = True
 import cli_test
 from cli_test import Case
 
-KEYS = ("family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency location memory pointer_order numa threads "
+KEYS = ("family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency arrival location memory pointer_order numa threads "
         "target data impl impl_version config wisdom_match seconds seconds_low seconds_high samples gflops bound_gflops bound_share "
         "bound_kind ceiling energy_j watts gflops_per_watt error error_bound read_s kernel_s write_s total_s metrics device "
         "device_uuid driver commit time").split()
-SUMMARY = ("summary family dtype layout op beta residency threads target ratio_geomean ratio_min ratio_min_case bound_share_geomean "
+SUMMARY = ("summary family dtype layout op beta residency arrival threads target ratio_geomean ratio_min ratio_min_case bound_share_geomean "
            "bound_share_min bound_share_min_case").split()
 SMALL = "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:residency=l1"
 

@@ -47,6 +47,12 @@ class TuneOnGpu(tune_test.Driver):
             self.assertIn("1 of 1 stored record regressed", result.stderr)
         self.assertIn("--check", self.tune(self.PROBLEM, tune_test.PROBLEM, "--check", code=2).stderr)
 
+    def test_isolated_calls_are_single_launches(self):
+        self.tune(self.PROBLEM, "--arrival", "idle", "--budget", "0.3s", "--megabytes", "2", "--json", self.folder / "w.jsonl")
+        record = self.lines(self.folder / "w.jsonl")[0]
+        self.assertEqual((record["arrival"], record["batch_count"]), ("idle", 1000))
+        self.assertIn(":arrival=idle", record["problem"])
+
     def test_tunes_and_resumes(self):
         job = (self.PROBLEM, "--budget", "0.5s", "--megabytes", "2", "--json", self.folder / "w.jsonl")
         self.assertIn("of the default", self.tune(*job).stdout)

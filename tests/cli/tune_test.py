@@ -254,6 +254,24 @@ class Tune(Driver):
         self.assertLessEqual(len(configs()), 3)
         self.assertIn(other, [{**base, **json.loads(config)} for config in configs()])
 
+    def test_isolated_calls_have_records_of_their_own(self):
+        problem = PROBLEM.replace("batch=1", "batch=5")
+        self.tune(problem, "--budget", "0.5s", "--arrival", "back_to_back,idle", "--json", self.folder / "w.jsonl")
+        looped, isolated = self.lines(self.folder / "w.jsonl")
+        self.assertEqual((looped["arrival"], isolated["arrival"], isolated["batch_count"]), ("back_to_back", "idle", 5))
+        self.assertEqual(isolated["problem"], problem + ":arrival=idle")
+        # Both are kept, and an ordinary plan uses the first alone.
+        wisdom = {"TILEWRIGHT_SHARE": str(self.folder)}
+        self.assertEqual(len(self.tool("wisdom", "export", **wisdom).splitlines()), 2)
+        self.assertNotIn("arrival", self.tool("explain", problem, **wisdom))
+        for said in (self.tool("explain", problem + ":arrival=idle", **wisdom),
+                     self.tool("explain", problem, TILEWRIGHT_ARRIVAL="idle", **wisdom)):
+            self.assertIn("idle; the record was timed idle", " ".join(said.split()))
+        self.assertIn("idle", self.tool("wisdom", "list", **wisdom))
+        self.assertIn("arrival", self.tune(problem, "--arrival", "idle", "--family", "layout", code=2).stderr)
+        self.assertIn("'often'", self.tune(problem, "--arrival", "often", code=2).stderr)
+        self.assertIn("--arrival", self.tune("lu:f64:m=300,n=300", "--arrival", "idle", code=2).stderr)
+
     def test_conversion_rule(self):
         problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one"
         explain = [TOOL, "explain", problem + ":residency=l2"]

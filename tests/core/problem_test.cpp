@@ -31,6 +31,7 @@ TEST(ProblemText, CanonicalExamples) {
        {"gemm:f64:nn:m=4096,n=4096,k=4096", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000",
         "gemm_batched:c128:tc:m=5,n=13,k=23:pointer:batch=7:lda=30:alpha=general:beta=one",
         "gemm_batched:f32:nt:m=4,n=4,k=4:block_interleaved:batch=100:block=16:residency=l2",
+        "gemm:f32:nn:m=3,n=4,k=5:residency=cold:arrival=idle:location=device",
         "gemm_batched:f32:nn:m=4,n=4,k=4:interleaved:batch=100",
         "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=9:stride_a=0:beta=general",
         "gemm_batched:f64:nt:m=9,n=9,k=9:strided:batch=900:lda=81:stride_a=9:stride_b=0:outer=100:outer_a="
@@ -83,6 +84,7 @@ TEST(ProblemText, RoundTripOfRandomProblems) {
     p.alpha = Scalar(up_to(2));
     p.beta = Scalar(up_to(2));
     p.residency = Residency(up_to(3));
+    p.arrival = Arrival(up_to(1));
     p.location = Location(up_to(1));
     EXPECT_EQ(parse_problem(to_string(p)), p) << to_string(p);
   }

@@ -95,6 +95,55 @@ TEST_F(ObjectiveOfCalls, TheyRunAndAreKeptApart) {
   EXPECT_EQ(line({.objective = Objective::alpha, .objective_weight = 0.7}), "3");
 }
 
+// The records of another way of calling are another matter of the same kind.
+class ArrivalOfCalls : public ObjectiveOfCalls {
+ protected:
+  ArrivalOfCalls() {
+    WisdomRecord r = record(isolated(known), 1, cpu_info().device);
+    r.config = to_json(gemm_small_cpu_default(parse_problem(known), Isa::portable));
+    lines_ += to_json(r).dump() + "\n";
+    options_.wisdom = folder_.write("wisdom.jsonl", lines_);
+  }
+  static GemmProblem isolated(const char* problem) {
+    return parse_problem(std::string(problem) + ":arrival=idle");
+  }
+  GemmPlan called(const GemmProblem& problem, Arrival arrival) {
+    Context context(options_);
+    return plan(context, problem, {.arrival = arrival});
+  }
+};
+
+TEST_F(ArrivalOfCalls, RecordsOfIsolatedCallsServeThoseThatAskForThem) {
+  const GemmProblem problem = parse_problem(known);
+  EXPECT_EQ(line_of(called(problem, Arrival::back_to_back)), "1");
+  EXPECT_EQ(called(problem, Arrival::back_to_back).explain().find("arrival"), std::string::npos);
+  for (const GemmPlan& made :
+       {called(problem, Arrival::idle), called(isolated(known), Arrival::back_to_back)}) {
+    EXPECT_EQ(line_of(made), "6");
+    EXPECT_EQ(made.problem().arrival, Arrival::idle);
+    EXPECT_NE(made.explain().find("idle; the record was timed idle"), std::string::npos) << made.explain();
+  }
+  const GemmPlan looped = called(parse_problem(time_alone), Arrival::idle);
+  EXPECT_EQ(line_of(looped), "5");
+  EXPECT_NE(looped.explain().find("timed back_to_back"), std::string::npos) << looped.explain();
+}
+
+TEST_F(ArrivalOfCalls, TheEnvironmentSpeaksForAllCalls) {
+  ASSERT_EQ(setenv("TILEWRIGHT_ARRIVAL", "idle", 1), 0);
+  EXPECT_EQ(line_of(called(parse_problem(known), Arrival::back_to_back)), "6");
+  ASSERT_EQ(setenv("TILEWRIGHT_ARRIVAL", "often", 1), 0);
+  EXPECT_THROW(Context{options_}, Error);
+  unsetenv("TILEWRIGHT_ARRIVAL");
+}
+
+TEST_F(ArrivalOfCalls, PreparedPlansAreKeptApart) {
+  Context context(options_);
+  prepare(context, std::vector{isolated(known)});
+  prepare(context, std::vector{parse_problem(known)}, {.arrival = Arrival::idle});
+  EXPECT_EQ(line_of(plan(context, parse_problem(known))), "1");
+  EXPECT_EQ(line_of(plan(context, parse_problem(known), {.arrival = Arrival::idle})), "6");
+}
+
 TEST_F(ObjectiveOfCalls, WeightsAreChecked) {
   const std::pair<Objective, std::optional<double>> wrong[] = {{Objective::alpha, {}},
                                                                {Objective::alpha, 1.5},

@@ -40,6 +40,7 @@ TEST(Validate, OptionsOfNoKnownValueAreNamed) {
   refused(&O::split, static_cast<SplitRule>(9), "split", "split = 9");
   refused(&O::objective, static_cast<Objective>(9), "objective", "objective = 9");
   refused(&O::math_mode, static_cast<MathMode>(9), "math_mode", "math_mode = 9");
+  refused(&O::arrival, static_cast<Arrival>(9), "arrival", "arrival = 9");
   refused(&O::residency, static_cast<Residency>(9), "residency", "residency = 9");
   refused(&O::on_device_failure, static_cast<OnDeviceFailure>(9), "on_device_failure",
           "on_device_failure = 9");

@@ -79,7 +79,7 @@ class Call:
 # Options of products, each with values that mean nothing. Texts of numbers and types are Python's own where it refuses first.
 OPTIONS = {
     "target": ("tpu", 7, "gpu", "hybrid"), "objective": ("speed", "alpha", "alpha=2", 7), "threads": (-1, 4097, 1.5, "2", 2 ** 40),
-    "checked": (7, "yes"), "residency": ("l9", 7), "candidate": ("nobody", 7), "config": ("{", '{"x": 1}', '{"nr": 0}', 7),
+    "checked": (7, "yes"), "residency": ("l9", 7), "arrival": ("often", 7), "candidate": ("nobody", 7), "config": ("{", '{"x": 1}', '{"nr": 0}', 7),
     "gpus": (-1, (-1,), (0, 0), "0", (1.5,)), "gpu_memory_bytes": (-1, 1.5, "8GiB"), "split": ("half", 7),
     "cpu_share": (0.5, 2, "x"), "on_device_failure": ("retry", 7), "tune_on_miss_s": (-1, "x", float("nan")), "learn": (7, "calls"), "threds": (1,),
 }

@@ -153,6 +153,27 @@ TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
   }));
 }
 
+TEST_F(Tune, IsolatedCallsHaveABatchAndARecordOfTheirOwn) {
+  GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
+  problem.batch_count = 3;
+  const GemmProblem looped = timed_problem(problem);
+  EXPECT_GT(looped.batch_count, 3);
+  problem.arrival = Arrival::idle;
+  TuneOptions options;
+  options.budget_s = 0.2;
+  const TuneResult result = tune(problem, options);
+  EXPECT_EQ(result.wrong, 0) << result.first_wrong;
+  EXPECT_GT(result.seconds.centre, 0);
+  EXPECT_EQ(parse_problem(result.subject), problem) << "as it was asked for";
+  const WisdomRecord record = records_of(result).front();
+  WisdomRecord other = record;
+  other.problem = to_string(looped);
+  EXPECT_NE(identity_of(record), identity_of(other));
+
+  EXPECT_THROW(product_operation(problem, machine_, how_)->meter(TuneObjective::parse("energy")), Error);
+  EXPECT_EQ(layout_family().declines(problem).value().argument, "arrival");
+}
+
 TEST_F(Tune, ChoicesRestrictTheSearch) {
   const GemmProblem problem = problem_of(DType::f32, Layout::strided, Scalar::zero);
   TuneOptions options;

@@ -85,6 +85,26 @@ TEST_F(WisdomStoreTest, EmulatedMathAndOtherOperationsAreKeptApart) {
   EXPECT_EQ(nrs, std::vector<int>{2});
 }
 
+TEST_F(WisdomStoreTest, RecordsOfIsolatedCallsAreKeptApartAndOthersStandInForThem) {
+  GemmProblem isolated = problem(8, 8, 8), only_looped = problem(3, 3, 3);
+  isolated.arrival = only_looped.arrival = Arrival::idle;
+  WisdomStore store(file(), Mode::write);
+  std::string lines;
+  int nr = 0;
+  for (const GemmProblem& p : {problem(8, 8, 8), isolated, problem(3, 3, 3), problem(9, 8, 8)}) {
+    store.put(record(p, ++nr));
+    lines += to_json(record(p, nr)).dump() + "\n";
+  }
+  EXPECT_EQ(store.count(), 4) << "neither takes the other's place";
+  for (const std::string& source : {file(), folder_.write("wisdom.jsonl", lines)}) {
+    const Wisdom wisdom({source}, "Abacus 1");
+    EXPECT_EQ(found(wisdom, problem(8, 8, 8)), (std::vector<int>{1, 4})) << "not the one of isolated calls";
+    EXPECT_EQ(found(wisdom, isolated), (std::vector<int>{2, 1, 4}));
+    EXPECT_EQ(found(wisdom, only_looped), std::vector<int>{3});
+    EXPECT_EQ(lookup(wisdom, only_looped, Isa::avx512).front().match, WisdomMatch::exact);
+  }
+}
+
 TEST_F(WisdomStoreTest, FailedConfigsAreNeverFound) {
   WisdomStore store(file(), Mode::write);
   store.put(record(problem(8, 8, 8), 1));

@@ -27,6 +27,7 @@ std::string size_text(const GemmProblem& p) {
 std::string case_text(const Case& c) {
   std::string text = fmt::format("{} {} {} {} b{:g}", to_string(c.problem.dtype), op_pair(c.problem),
                                  size_text(c.problem), to_string(c.problem.residency), c.beta);
+  if (c.problem.arrival != Arrival::back_to_back) text += " " + to_string(c.problem.arrival);
   if (c.layout != Layout::strided) text += fmt::format(" {}", to_string(c.layout));
   if (c.pointer_order == PointerOrder::random) text += " random";
   if (!c.on_device() && c.threads != 1) text += fmt::format(" t{}", c.threads);
@@ -40,6 +41,7 @@ nlohmann::json product_keys(const GemmProblem& p) {
   keys["lda"] = p.lda, keys["ldb"] = p.ldb, keys["ldc"] = p.ldc;
   keys["batch_count"] = p.batch_count;
   keys["residency"] = to_string(p.residency), keys["location"] = to_string(p.location);
+  keys["arrival"] = to_string(p.arrival);
   keys["memory"] = p.location == Location::host ? nlohmann::json("pageable") : nlohmann::json();
   keys["pointer_order"] = "sequential", keys["numa"] = nullptr;
   return keys;

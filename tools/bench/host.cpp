@@ -14,6 +14,7 @@
 #include "measure/clock.hpp"
 #include "measure/conversion.hpp"
 #include "measure/counters.hpp"
+#include "measure/isolated.hpp"
 #include "measure/streaming.hpp"
 #include "peers/peer.hpp"
 
@@ -93,6 +94,7 @@ class HostStage : public Stage {
     }
     if (c.numa.empty()) reserve();
     stored(c.problem);
+    if (c.problem.arrival == Arrival::idle) isolated_.emplace();
   }
 
   GemmOptions options() const override {
@@ -142,6 +144,7 @@ class HostStage : public Stage {
   }
 
   double turn(Contender& one) override {
+    if (isolated_ && !one.is_loop()) return isolated_->time(stored_.front()->set, one.run, 0);
     if (!case_.hot() && one.role != Role::compute_loop) return cold_turn(one);
     if (one.runs == 0) one.runs = calibrate(one);
     hot_loop(one, warming_runs(one));  // warms its code, clock and data before the clock starts
@@ -150,6 +153,7 @@ class HostStage : public Stage {
 
   // With hot operands, each thread runs on its own batch, and a run is all of them.
   void weigh(Contender& one) override {
+    if (isolated_) return;  // meters see the gaps too
     host_.energy.weigh(one, [&] {
       turn(one);
       return case_.hot() ? double(one.runs + warming_runs(one)) : double(batches_per_turn_);
@@ -170,7 +174,7 @@ class HostStage : public Stage {
   }
 
   void tell(const std::vector<Contender>& timed, CaseResult& result) const override {
-    result.metrics["clock"] = clock_name(case_.threads);
+    result.metrics["clock"] = isolated_ ? "wall" : clock_name(case_.threads);
     // Interleaved kernels load two operands per multiply-add, so two load ports can feed three quarters of
     // the peak.
     double l2_s = 0;
@@ -298,6 +302,7 @@ class HostStage : public Stage {
   Case case_;
   std::int64_t batches_ = 1, batches_per_turn_ = 1, position_ = 0;
   std::vector<std::shared_ptr<Stored>> stored_;
+  std::optional<IsolatedCalls> isolated_;  // empty for calls back to back
 };
 
 std::unique_ptr<Stage> Host::stage(const Case& c, int place) {

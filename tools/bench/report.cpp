@@ -223,7 +223,8 @@ std::vector<json> json_of(const CaseResult& result) {
 json summary_key(const Case& c) {
   const json all = case_keys(c);
   json key;
-  for (const char* name : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target"})
+  for (const char* name :
+       {"family", "dtype", "layout", "op", "beta", "residency", "arrival", "threads", "target"})
     key[name] = all[name];
   return key;
 }
@@ -291,6 +292,7 @@ std::vector<std::string> Summary::lines() const {
     std::string name = fmt::format("{} {} {} {} b{:g}", k["dtype"].get<std::string>(),
                                    k["op"].get<std::string>(), k["layout"].get<std::string>(),
                                    k["residency"].get<std::string>(), k["beta"].get<double>());
+    if (k["arrival"] != to_string(Arrival::back_to_back)) name += " " + k["arrival"].get<std::string>();
     if (k["threads"].is_number() && k["threads"] != 1) name += fmt::format(" t{}", k["threads"].get<int>());
     const auto add = [&](const std::string& what, const Values& ratios, const Values& shares,
                          const Values& defaults) {

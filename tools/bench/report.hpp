@@ -52,8 +52,8 @@ std::vector<nlohmann::json> json_of(const CaseResult& result);
 // Returns the keys that the cases of one summary share.
 nlohmann::json summary_key(const Case& c);
 
-// Collects cases; one object for each distinct (family, dtype, layout, op, beta, residency, threads, target),
-// in the order of their first cases.
+// Collects cases; one object for each distinct (family, dtype, layout, op, beta, residency, arrival, threads,
+// target), in the order of their first cases.
 class Summary {
  public:
   void add(const CaseResult& result);

@@ -149,7 +149,8 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
                   "single, strided, pointer, interleaved, block_interleaved, grouped, variable (default: "
                   "strided; gemm: single)");
   verb.add_option("--batch", flags.batch,
-                  "problems per batch (default: as many as the residency needs; l2 and l1: at most that)");
+                  "problems per batch (default: as many as the residency needs, one for --arrival idle; l2 "
+                  "and l1: at most that)");
   verb.add_option("--block", flags.block,
                   "problems per block of a block-interleaved batch, or of the result of layout (default: one "
                   "64-byte vector; layout on the GPU: all useful sizes)");
@@ -159,6 +160,8 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--pointer-order", flags.pointer_order, "sequential, random");
   verb.add_option("--residency", flags.residency,
                   "cold, l2, l1 (default: cold and l2; gemm and on the GPU: cold)");
+  verb.add_option("--arrival", flags.arrival,
+                  "back_to_back: calls in a loop; idle: single calls after random gaps");
   verb.add_option("--location", flags.location,
                   "host or device; device is for gemm_small, gemm, layout and transfer (default: device for "
                   "gemm_small and gemm, else host)");

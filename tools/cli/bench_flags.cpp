@@ -94,6 +94,7 @@ struct Shape {
   OpPair op;
   double beta;
   Residency residency;
+  Arrival arrival;
   Size size;
   std::int64_t block;
 };
@@ -136,6 +137,9 @@ GemmProblem make_problem(const FamilyFlags& flags, const Shape& shape, std::int6
   problem.alpha = scalar_class(parse_number("--alpha", flags.alpha));
   problem.beta = scalar_class(shape.beta);
   problem.residency = shape.residency;
+  problem.arrival = shape.arrival;
+  // An isolated call has one problem, or one block of them, unless said otherwise.
+  if (batch == 0 && shape.arrival == Arrival::idle) batch = std::max<std::int64_t>(1, problem.block);
   if (flags.on_gpu()) {
     problem.location = Location::device;
     GemmProblem one = packed(problem);
@@ -172,13 +176,16 @@ std::vector<Shape> shapes(const FamilyFlags& flags) {
   const auto residencies = parse_names<Residency>("--residency", !flags.residency.empty() ? flags.residency
                                                                  : flags.on_gpu()         ? "cold"
                                                                                   : flags.is.residencies);
+  const auto arrivals = parse_names<Arrival>("--arrival", flags.arrival);
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
     for (const Layout layout : layouts_of(flags))
       for (const OpPair op : parse_ops("--op", flags.op))
         for (const double beta : parse_numbers("--beta", flags.beta))
           for (const Residency residency : residencies)
-            for (const std::int64_t block : blocks_of(flags, dtype, layout))
-              for (const Size& size : sizes) all.push_back({dtype, layout, op, beta, residency, size, block});
+            for (const Arrival arrival : arrivals)
+              for (const std::int64_t block : blocks_of(flags, dtype, layout))
+                for (const Size& size : sizes)
+                  all.push_back({dtype, layout, op, beta, residency, arrival, size, block});
   for (const Residency residency : residencies)
     if (flags.on_gpu() && residency != Residency::cold)
       not_built("--residency", to_string(residency), "on the GPU operands are always cold");
@@ -235,6 +242,16 @@ void choose_target(const FamilyFlags& flags, bench::Case& one) {
   }
 }
 
+// Refuses what cannot be measured before memory is allocated.
+void check_case(const bench::Case& c) {
+  validate(c.problem);
+  refuse_out_of_range("--alpha", c.alpha, c.problem.dtype);
+  refuse_out_of_range("--beta", c.beta, c.problem.dtype);
+  if (c.threads > 1 && c.hot() && c.options.arrival == Arrival::idle)
+    not_built("--arrival", to_string(c.options.arrival),
+              "with --residency l2 and l1 every thread repeats a batch of its own");
+}
+
 }  // namespace
 
 bool FamilyFlags::on_gpu() const {
@@ -284,15 +301,14 @@ bench::Plan plan_bench(const FamilyFlags& flags) {
               one.threads = threads;
               one.numa = numa;
               one.problem = make_problem(flags, shape, batch);
-              validate(one.problem);  // before memory is allocated
               one.layout = shape.layout;
               one.beta = shape.beta;
-              refuse_out_of_range("--alpha", one.alpha, shape.dtype);
-              refuse_out_of_range("--beta", one.beta, shape.dtype);
               one.convert_block = is_converted(flags, shape.layout) ? shape.block : 0;
               one.pointer_order = order;
               one.data = kind;
               one.options.residency = shape.residency;
+              one.options.arrival = shape.arrival;
+              check_case(one);
               plan.cases.push_back(one);
             }
   // Changing the element type refills a gigabyte.

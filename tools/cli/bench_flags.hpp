@@ -25,8 +25,9 @@ struct BenchFlags {
   std::string pad_ld = "0";
   std::string pointer_order = "sequential";
   std::string residency;  // "": cold and l2; cold for gemm and on the GPU
-  std::string location;   // "": where the family's operands lie
-  std::string memory;     // "": pageable; both kinds for transfers to a GPU
+  std::string arrival = "back_to_back";
+  std::string location;  // "": where the family's operands lie
+  std::string memory;    // "": pageable; both kinds for transfers to a GPU
   std::string threads = "1";
   std::string numa;  // "": one arena, placed by the operating system
   std::string data = "uniform";

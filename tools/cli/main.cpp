@@ -208,7 +208,6 @@ constexpr Unbuilt unbuilt[] = {{"factor", "batched factorizations, as verb and a
                                {"--part", "tuning shared out among several machines"},
                                {"solve", "the verb, of one or many systems; 'lu --solve' solves one"},
                                {"--bits", "results with the same bits on every machine"},
-                               {"--arrival", "calls that come after a pause"},
                                {"--learn", "plans that learn from a program's calls"}};
 
 // Returns a sentence if a verb, a family or a flag of that list is used; otherwise "".

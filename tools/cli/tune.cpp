@@ -243,6 +243,10 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags, const ToolOperations& o
   verb->add_option("--beta", flags.beta, "for --sizes")->capture_default_str();
   verb->add_option("--residency", flags.residency, "for --sizes and for problems that name none")
       ->capture_default_str();
+  verb->add_option("--arrival", flags.arrival,
+                   "back_to_back: calls in a loop; idle: single calls after random gaps; for problems that "
+                   "name none")
+      ->capture_default_str();
   verb->add_option("--location", flags.location,
                    "for --sizes and for problems that name none: host or device (default: host; device for "
                    "sizes above those of the host kernels, if there is a GPU)");

@@ -178,6 +178,7 @@ GemmProblem without_count(GemmProblem p) {
   p.stride_a = p.stride_b = p.stride_c = 0;
   p.alpha = Scalar::one;
   p.residency = Residency::cold;
+  p.arrival = Arrival::back_to_back;
   return packed(p);
 }
 
@@ -200,6 +201,19 @@ std::vector<GemmProblem> in_order(std::vector<GemmProblem> problems) {
   std::stable_sort(problems.begin(), problems.end(),
                    [&](const GemmProblem& x, const GemmProblem& y) { return place(x) < place(y); });
   return problems;
+}
+
+// Each problem as calls arrive: as it says itself, or else in every way that --arrival lists.
+std::vector<GemmProblem> arriving(const TuneFlags& flags, const std::vector<GemmProblem>& problems) {
+  std::vector<GemmProblem> all;
+  for (GemmProblem problem : problems) {
+    const bool stated = problem.arrival != Arrival::back_to_back;
+    for (const Arrival arrival : parse_names<Arrival>("--arrival", flags.arrival)) {
+      if (!stated) problem.arrival = arrival;
+      add_problem(all, problem);
+    }
+  }
+  return all;
 }
 
 // The default problems, which most programs multiply and a search gains on: batches of small squares in both
@@ -230,7 +244,7 @@ bool names_no_problem(const TuneFlags& flags) {
 }
 
 std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
-  if (names_no_problem(flags)) return in_order(usual_problems(flags));
+  if (names_no_problem(flags)) return in_order(arriving(flags, usual_problems(flags)));
   if (flags.sizes.empty()) refuse_without_sizes(flags);
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
@@ -251,7 +265,7 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   if (!flags.from.empty()) add_logged(flags.from, problems);
   if (!flags.sizes.empty()) add_product(flags, problems);
   if (problems.empty()) refuse_value("--from", flags.from, "contains no problem that can be tuned");
-  return in_order(std::move(problems));
+  return in_order(arriving(flags, problems));
 }
 
 Seeds::Seeds(const std::string& path) {
@@ -303,6 +317,7 @@ void refuse_flags_of_products(const TuneFlags& flags, const std::string& what) {
                                                 {"--block", flags.block != usual.block},
                                                 {"--beta", flags.beta != usual.beta},
                                                 {"--residency", flags.residency != usual.residency},
+                                                {"--arrival", flags.arrival != usual.arrival},
                                                 {"--location", !flags.location.empty()},
                                                 {"--objective", flags.objective != usual.objective},
                                                 {"--family", flags.family != usual.family},

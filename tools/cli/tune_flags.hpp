@@ -28,6 +28,7 @@ struct TuneFlags {
   std::string block;
   std::string beta = "0,1";
   std::string residency = "cold,l2,l1";  // of problems on the host; on a GPU cold
+  std::string arrival = "back_to_back";  // of problems that name none
   std::string location;  // "": host, or the GPU for sizes that have no space to search on the host
   std::string device = "0";
   std::string megabytes = "1024";

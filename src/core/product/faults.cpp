@@ -58,6 +58,7 @@ std::optional<Fault> kind_fault(const GemmProblem& p) {
   if (auto fault = unnamed("location", p.location, Location::device)) return fault;
   if (auto fault = unnamed("alpha", p.alpha, Scalar::per_problem)) return fault;
   if (auto fault = unnamed("beta", p.beta, Scalar::per_problem)) return fault;
+  if (auto fault = unnamed("arrival", p.arrival, Arrival::idle)) return fault;
   return unnamed("residency", p.residency, Residency::l1);
 }
 

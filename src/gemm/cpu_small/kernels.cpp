@@ -103,13 +103,13 @@ bool are_default(const GemmOptions& o) {
          o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
          o.config.empty() && o.tune_on_miss_s == 0 && !o.cpu_share && o.gpus.empty() &&
          o.gpu_memory_bytes == 0 && o.queue.stream == nullptr && o.align_bytes == 0 && o.queue.device >= 0 &&
-         o.residency <= Residency::l1 && o.on_device_failure == usual.on_device_failure &&
-         o.learn == usual.learn;
+         o.residency <= Residency::l1 && o.arrival == usual.arrival &&
+         o.on_device_failure == usual.on_device_failure && o.learn == usual.learn;
 }
 
 void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,
                    const Runner& runner) {
-  if (!is_small(problem) || !are_default(options)) return;
+  if (!is_small(problem) || problem.arrival != options.arrival || !are_default(options)) return;
   if (auto kernel = runner.small_kernel())
     context.small->keep(as_called(problem, options), std::move(kernel));
 }

@@ -46,13 +46,15 @@ class KernelCache {
     GemmSmallCpuConfig config;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  // Residency and batch count do not enter the code; of a stride only whether it is packed, zero or neither.
+  // Residency, arrival and batch count do not enter the code; of a stride only whether it is packed, zero or
+  // neither.
   static GemmProblem code_relevant(GemmProblem problem) {
     const auto stride_class = [](std::int64_t stride, std::int64_t packed_stride) {
       return stride == 0 || stride == packed_stride ? stride : packed_stride + 1;
     };
     problem = without_levels(problem);
     problem.residency = Residency::automatic;
+    problem.arrival = Arrival::back_to_back;
     problem.run = 1;
     if (is_interleaved(problem)) {
       problem.layout = Layout::block_interleaved;

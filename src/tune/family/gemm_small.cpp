@@ -110,7 +110,7 @@ class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
   std::shared_ptr<const AddingUp> adding_up_;
 };
 
-// The problem with as many matrices as the arena holds.
+// The problem with as many matrices as the arena holds, or its own in isolated calls.
 GemmProblem filling(const GpuArena& arena, GemmProblem p) {
   p.residency = Residency::cold;
   GemmProblem one = with_places_of_pointers(p);
@@ -120,7 +120,8 @@ GemmProblem filling(const GpuArena& arena, GemmProblem p) {
   std::int64_t elements =
       std::max({std::int64_t(std::max({each.a, each.b, each.c})) / size, p.stride_a, p.stride_b, p.stride_c});
   if (lies_anywhere(p)) elements = gpu_pointer_distance(elements, size);
-  const std::int64_t count = std::int64_t(arena.operand_bytes()) / (elements * size);
+  std::int64_t count = std::int64_t(arena.operand_bytes()) / (elements * size);
+  if (p.arrival == Arrival::idle) count = std::min(count, p.batch_count);
   const std::int64_t in_block = p.layout == Layout::block_interleaved ? p.block : 1;
   p.batch_count = std::max(in_block, count / in_block * in_block);
   if (p.layout == Layout::interleaved) p.block = p.batch_count;

@@ -191,6 +191,8 @@ class LayoutFamily : public FamilyOf<LayoutConfig> {
           .reason =
               "location = device: 'tilewright bench layout --location device' measures conversions on a GPU"};
     if (auto decline = gemm_small_cpu_family().declines(p)) return decline;
+    if (p.arrival != Arrival::back_to_back)
+      return Decline{.argument = "arrival", .reason = "conversions are tuned back to back only"};
     if (p.layout != Layout::strided && p.layout != Layout::pointer)
       return Decline{.argument = "layout", .reason = "only strided and pointer batches can be interleaved"};
     return std::nullopt;

@@ -27,6 +27,10 @@ class ProductOperation : public Operation {
   Location location() const override { return problem_.location; }
   const SearchPace& pace() const override { return family_.pace(); }
   EnergyMeter& meter(const TuneObjective& objective) override {
+    if (problem_.arrival != Arrival::back_to_back)
+      throw Error(ErrorCode::unsupported, "arrival",
+                  fmt::format("arrival = {} is tuned for time only: energy is measured under steady load",
+                              to_string(problem_.arrival)));
     return machine_.meter(objective, problem_.location);
   }
 
@@ -53,7 +57,7 @@ class ProductOperation : public Operation {
                             machine_.device_name(problem_.location)};
     machine_.wisdom()->offer(query, [&](const WisdomAnswer& answer) {
       if (answer.match == WisdomMatch::exact) found = answer.config;
-      return true;
+      return found.has_value();
     });
     return found;
   }

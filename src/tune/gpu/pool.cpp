@@ -90,6 +90,7 @@ GpuPool::GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels
         gpu.gpu(), with_places_of_pointers(problem), ring_.batches(),
         [&](std::int64_t i) { return ring_.at(i); }, pointer_order(problem.batch_count, true));
   if (problem.layout == Layout::variable) sizes_.emplace(gpu.gpu(), problem);
+  if (problem.arrival == Arrival::idle) isolated_.emplace();
   if (vendor_.trial != nullptr) slots_.back().trial = std::move(vendor_.trial);
 }
 
@@ -172,6 +173,11 @@ const GpuTrial& GpuPool::warm(std::size_t i) {
 TurnTimer::Turn GpuPool::time_made(std::size_t i, double turn_s) {
   const GpuTrial& trial = warm(i);
   Slot& slot = slots_[i];
+  if (isolated_) {
+    const auto once = [&] { return timer_.seconds([&] { launch(trial); }); };
+    const auto count = double(problem_.batch_count);
+    return {isolated_->median_of(once, turn_s) / count, count * IsolatedCalls::calls_in(turn_s)};
+  }
   const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
   // The launch beforehand hides the time that the host takes to queue the timed ones.
   if (launches > 1) launch(trial);

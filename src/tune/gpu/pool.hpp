@@ -132,7 +132,8 @@ class GpuPool : public CheckedPool {
   CheckResult check(std::size_t i) override;
   CheckResult check(const GpuTrial& trial, const SmallCase& edges);
   void drop(std::size_t i) override { slots_[i].trial.reset(); }
-  // Between two events, at least one launch.
+  // Between two events, at least one launch; an isolated one has its own, so that its time includes that of
+  // the launch.
   TurnTimer::Turn time_made(std::size_t i, double turn_s) override;
   // Loads the compiled kernel. Throws Error(unsupported) if it does not fit the device.
   const GpuTrial& trial(std::size_t i);
@@ -153,9 +154,10 @@ class GpuPool : public CheckedPool {
   std::optional<GpuSizes> sizes_;        // of a variable batch
   ScalarValues scalars_;
   std::optional<SampledCheck> sample_;
-  std::vector<SmallCheck> edges_;  // of the latest small batches, which candidates share
-  std::vector<Slot> slots_;        // of the candidates, then of the peer
-  std::int64_t next_ = 0;          // batch
+  std::vector<SmallCheck> edges_;          // of the latest small batches, which candidates share
+  std::optional<IsolatedCalls> isolated_;  // empty for launches back to back
+  std::vector<Slot> slots_;                // of the candidates, then of the peer
+  std::int64_t next_ = 0;                  // batch
 };
 
 }  // namespace tilewright

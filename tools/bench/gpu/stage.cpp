@@ -54,6 +54,7 @@ GpuStage::GpuStage(GpuBench& bench, GpuArena& arena, const Case& c)
   if (const std::size_t most = std::max({batch.a, batch.b, batch.c}); most > arena.operand_bytes())
     wrong_use("--batch", "--batch: {} needs operands of {} bytes, but {} are available", to_string(p), most,
               arena.operand_bytes());
+  if (p.arrival == Arrival::idle) isolated_.emplace();
   arena.fill(p.dtype, case_.data);
   ring_.emplace(arena, batch);
   check_.emplace(sampled_check(arena, p, case_.alpha, case_.beta));
@@ -238,6 +239,7 @@ double GpuStage::launched(const Contender& one, std::int64_t launches) {
 
 double GpuStage::turn(Contender& one) {
   if (one.is_loop()) return bench_.timer.seconds([&] { one.run(0); });
+  if (isolated_) return isolated_->median_of([&] { return launched(one, 1); }, 0);
   const auto timed = [&](std::int64_t runs) {
     if (pace_.untimed_s > 0)
       launched(one, std::max<std::int64_t>(1, std::llround(double(runs) * pace_.untimed_s / pace_.turn_s)));
@@ -273,6 +275,7 @@ GpuLoad GpuStage::steady(const Contender& one, const GpuLoadWindow& window, Obse
 
 // Measured in its own window, which is too long for the rounds.
 void GpuStage::weigh(Contender& one) {
+  if (isolated_) return;  // the meter sees the gaps too
   one.energy_note = bench_.use.absence();
   if (bench_.use.nvml() == nullptr) return;
   const double window_s = bench_.plan.energy_window_s;

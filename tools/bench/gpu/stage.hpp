@@ -14,6 +14,7 @@
 #include "measure/gpu/arena.hpp"
 #include "measure/gpu/check.hpp"
 #include "measure/gpu/energy.hpp"
+#include "measure/isolated.hpp"
 
 namespace tilewright::bench {
 
@@ -73,7 +74,8 @@ class GpuStage : public Stage {
   std::optional<GpuPointers> pointers_;
   std::vector<std::int64_t> order_;  // order of the matrices of a pointer batch
   GpuPace pace_;
-  std::int64_t next_ = 0;  // next batch
+  std::optional<IsolatedCalls> isolated_;  // empty for launches back to back
+  std::int64_t next_ = 0;                  // next batch
 };
 
 }  // namespace tilewright::bench

@@ -263,7 +263,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
     told.rows.push_back(std::move(row));
   }
   json key = {{"family", "lu"}, {"dtype", to_string(c.problem.dtype)}, {"layout", "single"}};
-  for (const char* name : {"op", "beta", "residency"}) key[name] = nullptr;
+  for (const char* name : {"op", "beta", "residency", "arrival"}) key[name] = nullptr;
   key["memory"] = memory, key["resident"] = "host", key["threads"] = c.threads;
   note(c, contest, optimum, bound, groups_[key]);
 }

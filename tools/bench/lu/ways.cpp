@@ -270,7 +270,8 @@ nlohmann::json lu_problem_keys(const LuProblem& p) {
                          {"layout", "single"},
                          {"batch_count", 1},
                          {"location", "host"}};
-  for (const char* none : {"op", "k", "ldb", "ldc", "alpha", "beta", "residency", "pointer_order", "numa"})
+  for (const char* none :
+       {"op", "k", "ldb", "ldc", "alpha", "beta", "residency", "arrival", "pointer_order", "numa"})
     keys[none] = nullptr;
   return keys;
 }

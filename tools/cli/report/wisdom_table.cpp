@@ -242,7 +242,7 @@ std::string short_name(const std::string& problem) {
     if (part.starts_with("m=")) word = sizes_of(part);
     for (const char* key : {"batch=", "stride_a=", "stride_b=", "stride_c="})
       if (part.starts_with(key)) word.clear();
-    for (const std::string key : {"residency=", "location="})
+    for (const std::string key : {"residency=", "arrival=", "location="})
       if (part.starts_with(key)) word = part.substr(key.size());
     if (!word.empty()) name += (name.empty() ? "" : " ") + word;
     is_first = false;

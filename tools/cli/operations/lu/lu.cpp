@@ -157,7 +157,7 @@ const BenchFamily& lu_bench() {
       .edges = 2,
       .residencies = "cold",
       .unused = {"--op", "--layout", "--batch", "--block", "--alpha", "--beta", "--pad-ld", "--pointer-order",
-                 "--residency", "--numa", "--config", "--objective", "--counters", "--record"},
+                 "--residency", "--arrival", "--numa", "--config", "--objective", "--counters", "--record"},
       .peers = bench::lu_peer_names,
       .ways = bench::lu_ways,
       .target_is_way = true,

@@ -167,8 +167,8 @@ std::vector<const BenchFamily*> product_families() {
                                   .is_shared = true,
                                   .sizes = "768:11520:768",  // those of the paper
                                   .residencies = "cold",
-                                  .unused = {"--pointer-order", "--residency", "--location", "--numa",
-                                             "--candidate", "--config", "--counters", "--learn"},
+                                  .unused = {"--pointer-order", "--residency", "--arrival", "--location",
+                                             "--numa", "--candidate", "--config", "--counters", "--learn"},
                                   .peers = hybrid_peer_names,
                                   .ways = bench::hybrid_ways};
   return {&small_cpu, &small, &gemm, &hybrid};
@@ -179,21 +179,22 @@ std::vector<const BenchFamily*> other_families() {
       .name = "layout",
       .make = bench::layout_family,
       .both_locations = true,
-      .unused = {"--numa", "--counters", "--record", "--candidate", "--config", "--learn"},
+      .unused = {"--arrival", "--numa", "--counters", "--record", "--candidate", "--config", "--learn"},
       .unused_on_device = {"--data", "--threads", "--check-only", "--most-error-ratio", "--once", "--races"}};
-  static const BenchFamily transfer{.name = "transfer",
-                                    .make = bench::transfer_family,
-                                    .both_locations = true,
-                                    .unused = {"--layout", "--block", "--alpha", "--beta", "--pointer-order",
-                                               "--residency", "--numa", "--data", "--threads", "--candidate",
-                                               "--config", "--counters", "--peers", "--record", "--learn"},
-                                    .unused_on_device = {"--configs", "--megabytes", "--check-only",
-                                                         "--most-error-ratio", "--once", "--races"}};
+  static const BenchFamily transfer{
+      .name = "transfer",
+      .make = bench::transfer_family,
+      .both_locations = true,
+      .unused = {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--arrival",
+                 "--numa", "--data", "--threads", "--candidate", "--config", "--counters", "--peers",
+                 "--record", "--learn"},
+      .unused_on_device = {"--configs", "--megabytes", "--check-only", "--most-error-ratio", "--once",
+                           "--races"}};
   static const BenchFamily overhead{
       .name = "overhead",
       .make = bench::overhead_family,
-      .unused = {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
-                 "--counters", "--peers", "--record", "--learn"}};
+      .unused = {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--arrival", "--numa",
+                 "--threads", "--counters", "--peers", "--record", "--learn"}};
   return {&layout, &transfer, &overhead};
 }
 
