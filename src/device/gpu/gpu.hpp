@@ -279,7 +279,8 @@ class GpuModule {
 
 enum class GpuTensorType : unsigned char { f32, f64 };
 
-// A device matrix for the copy engine (compute capability 9.0): columns `stride_bytes` apart, read in boxes.
+// A device matrix for the copy engine (compute capability 9.0), or several at even distances: columns
+// `stride_bytes` apart, read in boxes.
 struct GpuTensor {
   GpuTensorType type = GpuTensorType::f64;
   const void* address = nullptr;  // a multiple of 16
@@ -289,6 +290,8 @@ struct GpuTensor {
   std::uint32_t box_inner = 0;     // at most 256 each
   std::uint32_t box_outer = 0;
   bool swizzled = false;  // boxes are 128 bytes wide and stored with their 16-byte chunks permuted
+  std::uint64_t matrices = 0;      // 0: one, and boxes have two coordinates
+  std::uint64_t matrix_bytes = 0;  // from one matrix to the next, a multiple of 16 below 2^40
 };
 
 // Fills the 128 bytes of `map`, which lie at a multiple of 64. Throws Error(unsupported) if the driver has no

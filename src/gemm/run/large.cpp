@@ -1,4 +1,5 @@
-// gpu_large: the stencil for large products of operands on a GPU, one matrix at a time.
+// gpu_large: the stencil for large products of operands on a GPU: single ones, and batches, of which large
+// strided ones are launched problem by problem.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +15,7 @@ GemmLargeShape large_shape(const GemmProblem& problem, const PlanRequest& r) {
   return gemm_large_shape(problem, gemm_large_alignment(problem, align_bytes(r)), r.options.math_mode);
 }
 
-// C = alpha op(A) op(B) + beta C of one matrix at a time, for every beta of the problem's class.
+// C = alpha op(A) op(B) + beta C, for every beta of the problem's class.
 class LargeKernels {
  public:
   // `config` is legal for the request's problem.
@@ -40,12 +41,14 @@ class LargeKernels {
       operands.workspace = loan->scratch();
       operands.counters = loan->zeros();
     }
-    const std::int64_t size = size_bytes(problem_.dtype);
-    for (std::int64_t q = 0; q < problem_.batch_count; ++q) {
-      operands.a = static_cast<const char*>(o.a) + q * problem_.stride_a * size;
-      operands.b = static_cast<const char*>(o.b) + q * problem_.stride_b * size;
-      operands.c = static_cast<char*>(o.c) + q * problem_.stride_c * size;
-      kernel.launch(problem_, operands, stream_of(o));
+    const std::int64_t at_once = gemm_large_problems_at_once(problem_, kernel.shape(), kernel.config());
+    GemmProblem part = problem_;
+    for (std::int64_t q = 0; q < problem_.batch_count; q += at_once) {
+      part.batch_count = std::min(at_once, problem_.batch_count - q);
+      operands.a = static_cast<const char*>(o.a) + q * step_bytes(problem_.stride_a);
+      operands.b = static_cast<const char*>(o.b) + q * step_bytes(problem_.stride_b);
+      operands.c = static_cast<char*>(o.c) + q * step_bytes(problem_.stride_c);
+      kernel.launch(part, operands, stream_of(o));
     }
   }
   const GemmLargeKernel& kernel() const { return *kernel_; }
@@ -65,6 +68,11 @@ class LargeKernels {
   void add_needs(const GemmLargeLaunch& needs) {
     scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::size_t>(needs.workspace_bytes));
     zero_bytes_ = std::max(zero_bytes_, static_cast<std::size_t>(needs.counter_count) * sizeof(unsigned));
+  }
+  // From one problem to the next, in the operand or in its array of addresses.
+  std::int64_t step_bytes(std::int64_t stride) const {
+    return problem_.layout == Layout::pointer ? std::int64_t(sizeof(void*))
+                                              : stride * size_bytes(problem_.dtype);
   }
   bool shares_tiles() const { return scratch_bytes_ + zero_bytes_ > 0; }
 
@@ -125,7 +133,8 @@ class LargeRunner : public DeviceRunner {
   double predicted_cycles() const {
     const GemmLargeKernel& kernel = kernels_.kernel();
     return gemm_large_cost(problem(), kernel.shape(), kernel.config(), machine().gpu().limits()).cycles() *
-           static_cast<double>(problem().batch_count);
+           static_cast<double>(problem().batch_count) /
+           static_cast<double>(gemm_large_problems(problem(), kernel.shape()));
   }
 
   LargeKernels kernels_;
@@ -134,8 +143,8 @@ class LargeRunner : public DeviceRunner {
 std::string large_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
-  if (p.layout != Layout::single && p.layout != Layout::strided)
-    return fmt::format("supports single matrices and strided batches, not the layout {}",
+  if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
+    return fmt::format("supports single matrices, strided and pointer batches, not the layout {}",
                        to_string(p.layout));
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   return why_no_machine(r);

@@ -28,6 +28,9 @@ enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue
 enum class GemmLargeContiguous : unsigned char { as_stored, rows, k };
 // Precision of products and sums.
 enum class GemmLargeMath : unsigned char { full };
+// How a launch finds its matrices: one product, products at even distances, or products whose addresses lie in
+// arrays in device memory.
+enum class GemmLargeBatch : unsigned char { none, strided, pointers };
 
 // The parts of the problem that enter the code.
 struct GemmLargeShape {
@@ -40,6 +43,7 @@ struct GemmLargeShape {
   int align_b = 16;
   int align_c = 16;
   GemmLargeMath math = GemmLargeMath::full;
+  GemmLargeBatch batch = GemmLargeBatch::none;
 
   friend constexpr bool operator==(const GemmLargeShape&, const GemmLargeShape&) = default;
 };
@@ -100,7 +104,7 @@ struct alignas(64) GemmLargeMap {
 
 // Launch arguments. Leading dimensions count elements. Maps are read with load = tensor only, those of odd
 // columns if columns have two maps; workspace and counters only if blocks share tiles. Counters are zero
-// before and after a launch.
+// before and after a launch. Of a batch, a, b and c are its first matrices, or arrays of `problems` addresses.
 template <class T>
 struct GemmLargeArgs {
   GemmLargeMap map_a, map_b;
@@ -113,6 +117,8 @@ struct GemmLargeArgs {
   void* workspace;
   unsigned* counters;
   GemmLargeMap odd_a, odd_b;
+  long long stride_a, stride_b, stride_c;  // elements from one matrix of a strided batch to the next
+  int problems;
 };
 
 // An operand that a launch copies to `to` with leading dimension `to_rows` and zeros beyond `from`. Rows run
@@ -457,6 +463,12 @@ template <>
 struct EnumNames<GemmLargeMath> {
   static constexpr std::array value{std::pair{GemmLargeMath::full, "full"}};
 };
+template <>
+struct EnumNames<GemmLargeBatch> {
+  static constexpr std::array value{std::pair{GemmLargeBatch::none, "none"},
+                                    std::pair{GemmLargeBatch::strided, "strided"},
+                                    std::pair{GemmLargeBatch::pointers, "pointers"}};
+};
 
 template <>
 struct FieldList<GemmLargeShape> {
@@ -464,7 +476,8 @@ struct FieldList<GemmLargeShape> {
   static constexpr auto value = std::make_tuple(
       field("trans_a", &S::trans_a), field("trans_b", &S::trans_b), field("conj_a", &S::conj_a),
       field("conj_b", &S::conj_b), field("reads_c", &S::reads_c), field("align_a", &S::align_a),
-      field("align_b", &S::align_b), field("align_c", &S::align_c), field("math", &S::math));
+      field("align_b", &S::align_b), field("align_c", &S::align_c), field("math", &S::math),
+      field("batch", &S::batch));
 };
 template <>
 struct FieldList<GemmLargeConfig> {

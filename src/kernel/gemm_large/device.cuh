@@ -107,6 +107,15 @@ __device__ __forceinline__ void tensor_load(void* shared, const GemmLargeMap* ma
       "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer)
       : "memory");
 }
+// Loads one box of matrix `problem` of a batch.
+__device__ __forceinline__ void tensor_load(void* shared, const GemmLargeMap* map, int inner, int outer,
+                                            int problem, unsigned long long* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
+      "%5}], [%2];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer), "r"(problem)
+      : "memory");
+}
 // Loads the same box for all blocks of a cluster, to the same place and barrier in each.
 template <int Blocks>
 __device__ __forceinline__ void tensor_load_for_all(void* shared, const GemmLargeMap* map, int inner,

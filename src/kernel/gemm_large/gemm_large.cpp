@@ -31,6 +31,12 @@ bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
   return c.prefetch && !gemm_large_is_mma(c) && bytes_of(dtype) > 4;
 }
 
+GemmLargeBatch batch_of(const GemmProblem& p) {
+  if (p.layout == Layout::pointer) return GemmLargeBatch::pointers;
+  const bool one_launch = p.batch_count > 1 && std::max({p.m, p.n, p.k}) <= gemm_large_batch_limit;
+  return p.layout == Layout::strided && one_launch ? GemmLargeBatch::strided : GemmLargeBatch::none;
+}
+
 // Spreads the blocks of a launch that begins early, when some multiprocessors are busy. With fewer blocks
 // than places, idle ones would take several and finish last (f32 n = 1024: 85 us instead of 47), so it
 // requests enough shared memory to spread blocks evenly. Tiles of a few loads may lie anywhere.
@@ -65,6 +71,7 @@ GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignme
   s.align_b = alignment_of(alignment.b, p.ldb, bytes);
   s.align_c = alignment_of(alignment.c, p.ldc, bytes);
   s.math = math_of(mode);
+  s.batch = batch_of(p);
   return s;
 }
 
@@ -84,6 +91,10 @@ GpuTensor gemm_large_tensor(const GemmProblem& p, const GemmLargeShape& s, const
   tensor.stride_bytes = std::uint64_t(ld) * unsigned(bytes * tile.maps);
   tensor.box_inner = std::uint32_t((tensor.swizzled ? gemm_large_row : tile.pitch()) / bytes * words);
   tensor.box_outer = std::uint32_t(tile.map_columns() / (shares ? c.cluster : 1));
+  if (s.batch == GemmLargeBatch::strided) {
+    tensor.matrices = std::uint64_t(p.batch_count);
+    tensor.matrix_bytes = std::uint64_t(is_a ? p.stride_a : p.stride_b) * unsigned(bytes);
+  }
   if (tile.maps > 1) {
     const auto place = reinterpret_cast<std::uintptr_t>(address);
     const int lead = gemm_large_lead(place, ld, turn, bytes);
@@ -161,7 +172,8 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
   constexpr std::int64_t most_blocks = 2147483647;
   const GemmLargeConfig clusters = gemm_large_of_clusters(c);
   const int slots = std::max(1, limits.multiprocessors * std::max(1, resident) / c.cluster);
-  const std::int64_t units = tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k;
+  const std::int64_t units = tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k *
+                             gemm_large_problems(p, s);
   const std::int64_t most_units = most_blocks / c.cluster - std::int64_t(slots) * c.tail_k;
   if (units > most_units || tiles_of(p.k, c.tile_k) > most_blocks)
     throw Error(ErrorCode::unsupported, "config",
@@ -188,6 +200,17 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
                            gemm_large_counters(gemm_large_most_parts(clusters, launched));
   }
   return result;
+}
+
+std::int64_t gemm_large_problems(const GemmProblem& p, const GemmLargeShape& s) {
+  return s.batch == GemmLargeBatch::none ? 1 : p.batch_count;
+}
+
+std::int64_t gemm_large_problems_at_once(const GemmProblem& p, const GemmLargeShape& s,
+                                         const GemmLargeConfig& c) {
+  if (s.batch == GemmLargeBatch::none) return 1;
+  constexpr std::int64_t most_tiles = 1 << 30;
+  return std::max<std::int64_t>(1, most_tiles / (tiles_of(p.m, c.tile_m) * tiles_of(p.n, c.tile_n)));
 }
 
 std::string gemm_large_expression(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {

@@ -22,6 +22,9 @@ struct GemmLargeAlignment {
 // Returns the alignment of every matrix of a batch whose first matrices lie at multiples of `address_bytes`.
 GemmLargeAlignment gemm_large_alignment(const GemmProblem& problem, int address_bytes);
 
+// Strided batches whose sizes are all at most this are one launch; of larger products each is one. Pointer
+// batches are always one launch.
+inline constexpr std::int64_t gemm_large_batch_limit = 512;
 // Returns what enters the code of a problem. Throws Error(unsupported) for a mode that the stencil lacks.
 GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {},
                                 MathMode mode = MathMode::full);
@@ -180,6 +183,12 @@ int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& 
 // Returns the problem that the kernel solves on the copies.
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& config,
                               const GemmLargePadding& padding);
+
+// Returns the problems of one launch: all of a batch, or one.
+std::int64_t gemm_large_problems(const GemmProblem& problem, const GemmLargeShape& shape);
+// Returns the most problems that one launch takes, whose tiles a grid holds.
+std::int64_t gemm_large_problems_at_once(const GemmProblem& problem, const GemmLargeShape& shape,
+                                         const GemmLargeConfig& config);
 
 // Returns an instance of the stencil.
 std::string gemm_large_expression(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);

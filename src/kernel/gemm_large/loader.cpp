@@ -112,6 +112,10 @@ void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart&
                                                  : *static_cast<const T*>(o.beta);
   args.workspace = o.workspace;
   args.counters = static_cast<unsigned*>(o.counters);
+  args.stride_a = p.stride_a;
+  args.stride_b = p.stride_b;
+  args.stride_c = p.stride_c;
+  args.problems = int(gemm_large_problems(p, shape_));
   instance.function.launch(part_needs(p, instance).launch, &args, stream);
 }
 

@@ -13,6 +13,7 @@ struct GemmLargeSpan {
   long long row_a, row_b;  // first row of op(A) and column of op(B)
   long long k_first, k_stop;
   int turns;  // tiles of k
+  int problem;
 };
 
 // The ring that the threads fill.
@@ -88,8 +89,10 @@ struct GemmLargeThreadRing {
 
   __device__ __forceinline__ void start(const GemmLargeSpan& span) {
     __syncthreads();  // the previous unit's stages have been read
-    a.start(args.a, args.lda, span.row_a, args.m, span.k_first, span.k_stop);
-    b.start(args.b, args.ldb, span.row_b, args.n, span.k_first, span.k_stop);
+    const T* const of_a = matrix_of<S>(args.a, args.stride_a, span.problem, span.turns > 0);
+    const T* const of_b = matrix_of<S>(args.b, args.stride_b, span.problem, span.turns > 0);
+    a.start(of_a, args.lda, span.row_a, args.m, span.k_first, span.k_stop);
+    b.start(of_b, args.ldb, span.row_b, args.n, span.k_first, span.k_stop);
     fill_stage = read_stage = 0;
     fills_left = span.turns;
 #pragma unroll 1
@@ -147,6 +150,7 @@ struct GemmLargeTensorRing {
   int feeder = C.specialised ? gemm_large_warps(C) : 0;  // the warp that feeds next
   int at_a[2];                                           // coordinates along rows and k
   int at_b[2];
+  int problem = 0;
 
   __device__ __forceinline__ GemmLargeTensorRing(const GemmLargeArgs<T>& arguments,
                                                  unsigned char* memory_begin)
@@ -201,7 +205,9 @@ struct GemmLargeTensorRing {
       unsigned char* const to = stage + (p * Tile.outer() + row) * panel * Tile.element_bytes;
       const int inner = ((Tile.along_k ? at[1] : at[0]) + p * panel) * words;
       const int outer = (Tile.along_k ? at[0] : at[1]) + row;
-      if constexpr (Shared)
+      if constexpr (S.batch != GemmLargeBatch::none)
+        tensor_load(to, &map, inner, outer, problem, full(fill_stage));
+      else if constexpr (Shared)
         tensor_load_for_all<C.cluster>(to, &map, inner, outer, full(fill_stage));
       else
         tensor_load(to, &map, inner, outer, full(fill_stage));
@@ -247,6 +253,7 @@ struct GemmLargeTensorRing {
     at_a[0] = int(span.row_a);
     at_b[0] = int(span.row_b);
     at_a[1] = at_b[1] = int(span.k_first);
+    if constexpr (S.batch != GemmLargeBatch::none) problem = span.problem;
     fills_left = span.turns;
     if constexpr (C.specialised) {
 #pragma unroll 1

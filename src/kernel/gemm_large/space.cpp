@@ -19,6 +19,7 @@ struct Rules {
   GemmLargeShape seen(const C& c) const { return gemm_large_kernel_shape(s, c); }  // by the kernel
   GemmLargeTile tile_a(const C& c) const { return gemm_large_tile_a(seen(c), c, bytes); }
   GemmLargeTile tile_b(const C& c) const { return gemm_large_tile_b(seen(c), c, bytes); }
+  bool batched() const { return s.batch != GemmLargeBatch::none; }
   bool by_turns(const C& c) const {
     const GemmLargeShape shape = seen(c);
     return gemm_large_maps(c, std::min(shape.align_a, shape.align_b)) > 1;
@@ -65,6 +66,9 @@ void add_copies(Space<C>& space, const Rules& r) {
     if (!s.trans_a || s.trans_b) ways.push_back(GemmLargeContiguous::k);
     return ways;
   });
+  space.require("the matrices of a batch are read where they lie, by one launch", [=](const C& c) {
+    return !r.batched() || (c.boundary != GemmLargeBoundary::residue_kernel && !gemm_large_copies(c));
+  });
 }
 
 void add_load(Space<C>& space, const Rules& r) {
@@ -80,11 +84,11 @@ void add_load(Space<C>& space, const Rules& r) {
       &C::load);
   space.require(
       "tensor copies need addresses, leading dimensions and strides of batches at multiples of 16 bytes (in "
-      "f64 for tensor cores 8, where A and B have two columns), and sizes below 2^30",
+      "f64 for tensor cores 8, where single A and B have two columns), and sizes below 2^30",
       [=](const C& c) {
         if (c.load != GemmLargeLoad::tensor) return true;
-        const bool may =
-            gemm_large_is_mma(c) && r.p.dtype == DType::f64 && r.p.a_cols() > 1 && r.p.b_cols() > 1;
+        const bool may = gemm_large_is_mma(c) && r.p.dtype == DType::f64 && r.p.a_cols() > 1 &&
+                         r.p.b_cols() > 1 && !r.batched();
         return (may || !r.by_turns(c)) && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30);
       },
       &C::boundary, &C::product, &C::load);
@@ -95,6 +99,14 @@ void add_load(Space<C>& space, const Rules& r) {
                c.boundary == GemmLargeBoundary::zero_padding;
       },
       &C::boundary, &C::load);
+  space.require(
+      "tensor copies find matrices at even distances of less than 2^40 bytes, not through arrays of addresses",
+      [=](const C& c) {
+        const auto distance = std::int64_t(r.bytes) * std::max(r.p.stride_a, r.p.stride_b);
+        return c.load != GemmLargeLoad::tensor || !r.batched() ||
+               (r.s.batch == GemmLargeBatch::strided && distance < (std::int64_t(1) << 40));
+      },
+      &C::load);
   space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
     if (c.load != GemmLargeLoad::tensor)
       return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
@@ -315,6 +327,9 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::tail_k, [](const C& c) {  // of tiles that are otherwise whole, in grids that do not walk
     const bool alone = c.split_k == 1 && !gemm_large_walks(c) && c.cluster == 1;
     return alone ? std::vector{1, 2, 3, 4, 6, 8, 16, 32} : std::vector{1};
+  });
+  space.require("one block computes a tile of a batch: nothing shares its k, and it is in no cluster", [=](const C& c) {
+    return !r.batched() || (!gemm_large_shares(c) && c.warps_k == 1 && c.cluster == 1);
   });
   space.require("every part of a split tile has k to sum", [=](const C& c) {
     const int parts = std::max(c.split_k, c.tail_k);

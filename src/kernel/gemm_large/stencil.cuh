@@ -20,11 +20,15 @@ struct GemmLargeEither<false, A, B> {
 };
 
 // Returns unit `index` of this block, from values that the compiler cannot keep between calls.
-template <GemmLargeConfig C, class Args>
+template <GemmLargeShape S, GemmLargeConfig C, class Args>
 __device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLargeGrid& grid,
                                           GemmLargeWork& work) {
   constexpr GemmLargeConfig clusters = gemm_large_of_clusters(C);
-  if constexpr (gemm_large_walks(C)) {
+  if constexpr (S.batch != GemmLargeBatch::none) {
+    if (!gemm_large_walks(C) && index > 0) return false;
+    grid = gemm_large_grid(C, here(args.m), here(args.n), here(args.k), int(gridDim.x));
+    return gemm_large_batch_unit(C, grid, args.problems, int(blockIdx.x), index, work);
+  } else if constexpr (gemm_large_walks(C)) {
     grid =
         gemm_large_grid(clusters, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)) / C.cluster);
     return gemm_large_unit(clusters, grid, int(here(blockIdx.x)) / C.cluster, index, work);
@@ -44,6 +48,7 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
   const long long stop = static_cast<long long>(work.k_end) * C.tile_k;
   span.k_stop = stop < args.k ? stop : args.k;
   span.turns = args.k == 0 ? 0 : work.k_end - work.k_begin;
+  span.problem = work.problem;
   return span;
 }
 
@@ -196,6 +201,42 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
   if constexpr (C.sum_turns > 0) aside.give_back(product);
 }
 
+// Multiplies `steps` steps, fewer than a stage has. Tensor products need them unrolled: which of a lane's
+// addresses a step reads is known to the compiler only.
+template <GemmLargeConfig C, int Steps, class Product, class Ring>
+__device__ __forceinline__ void multiply_rest(Product& product, Ring& ring, int steps) {
+  ring.acquire();
+  const unsigned char *a = ring.read_a(), *b = ring.read_b();
+  typename Product::Fragment fragment;
+  constexpr int unroll = gemm_large_is_mma(C) ? Steps : 1;
+#pragma unroll unroll
+  for (int step = 0; step + 1 < Steps; ++step) {
+    if (step == steps) break;
+    product.load(fragment, a, b, step);
+    product.multiply(fragment);
+  }
+  ring.release(ring.advance(), product.witness(fragment));
+}
+
+// Multiplies all stages of a unit. Batches have so little k that a last stage multiplies no more than it holds.
+template <class T, GemmLargeShape S, GemmLargeConfig C, class Product, class Ring>
+__device__ __forceinline__ void multiply_span(Product& product, Ring& ring, const GemmLargeSpan& span,
+                                              unsigned char* sums) {
+  constexpr int step = gemm_large_step(C, sizeof(T)), steps = gemm_large_steps(C, sizeof(T));
+  constexpr bool stops = S.batch != GemmLargeBatch::none && steps > 1;
+  int rest = 0, turns = span.turns;
+  if constexpr (stops) {
+    rest = (int(span.k_stop - span.k_first) % C.tile_k + step - 1) / step % steps;
+    if (rest > 0) --turns;
+  }
+  if constexpr (C.prefetch)
+    multiply_turns_ahead<T, C>(product, ring, turns, sums);
+  else
+    multiply_turns<T, C>(product, ring, turns, sums);
+  if constexpr (stops)
+    if (rest > 0) multiply_rest<C, steps>(product, ring, rest);
+}
+
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     gemm_large(const __grid_constant__ GemmLargeArgs<T> args) {
@@ -219,14 +260,14 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
   // Phase 2 of the feeding warp: it feeds the copy engine for all units.
   if constexpr (C.specialised) {
     if (threadIdx.x >= gemm_large_workers(C)) {
-      for (int index = 0; find_unit<C>(args, index, grid, work); ++index)
+      for (int index = 0; find_unit<S, C>(args, index, grid, work); ++index)
         ring.start(gemm_large_span<C>(args, work));
       return;
     }
   }
 
   // Phase 2: per unit the product, sums of shared tiles, and C. First stages load during the previous stores.
-  bool found = find_unit<C>(args, 0, grid, work);
+  bool found = find_unit<S, C>(args, 0, grid, work);
   if constexpr (!C.specialised)
     if (found) ring.start(gemm_large_span<C>(args, work));
   if constexpr (C.stagger > 0)
@@ -237,23 +278,20 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     Product product(args);
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
-    if constexpr (C.prefetch)
-      multiply_turns_ahead<T, C>(product, ring, span.turns, shared + memory.sums_offset);
-    else
-      multiply_turns<T, C>(product, ring, span.turns, shared + memory.sums_offset);
+    multiply_span<T, S, C>(product, ring, span, shared + memory.sums_offset);
     if constexpr (C.warps_k > 1)
       if (!add_groups<C>(product, shared)) return;
     // Walking blocks compute the unit again, so that no register holds it through the product.
     if constexpr (gemm_large_walks(C)) {
-      found = find_unit<C>(args, index + 1, grid, work);
+      found = find_unit<S, C>(args, index + 1, grid, work);
       if constexpr (!C.specialised)
         if (found) ring.start(gemm_large_span<C>(args, work));
-      find_unit<C>(args, index, grid, work);
+      find_unit<S, C>(args, index, grid, work);
     }
     auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);
     if (combine<C>(product, args, grid, work, word)) store_tile<S, C>(product, args, work);
     if constexpr (!gemm_large_walks(C)) break;
-    if (found) find_unit<C>(args, index + 1, grid, work);
+    if (found) find_unit<S, C>(args, index + 1, grid, work);
   }
   ring.finish();
 }

@@ -7,6 +7,16 @@
 
 namespace tilewright {
 
+// Returns the matrix of a problem: of a batch, the one at its distance, or at its address. Arrays of addresses
+// of matrices that are not `used` may not exist.
+template <GemmLargeShape S, class T>
+__device__ __forceinline__ T* matrix_of(T* first, long long stride, int problem, bool used = true) {
+  if constexpr (S.batch == GemmLargeBatch::strided) return first + problem * stride;
+  if constexpr (S.batch == GemmLargeBatch::pointers)
+    return used ? reinterpret_cast<T* const*>(first)[problem] : nullptr;
+  return first;
+}
+
 // The block's place in its cluster, and its column of tiles.
 template <GemmLargeConfig C>
 __device__ __forceinline__ int gemm_large_rank() {
@@ -210,8 +220,9 @@ __device__ __forceinline__ void store_tile(const Product& product, const Args& a
   const long long row = static_cast<long long>(work.tile_m) * C.tile_m;
   const long long column = static_cast<long long>(gemm_large_tile_n<C>(work)) * C.tile_n;
   const long long ldc = here(args.ldc);
+  auto* const c = matrix_of<S>(args.c, args.stride_c, work.problem);
   GemmLargeTarget<decltype(args.alpha)> to{
-      args.c + column * ldc + row, ldc, C.tile_m, C.tile_n, args.alpha, args.beta};
+      c + column * ldc + row, ldc, C.tile_m, C.tile_n, args.alpha, args.beta};
   const auto place = Product::place_again();
   const int rows = args.m - row < C.tile_m ? int(args.m - row) : C.tile_m;
   const int columns = args.n - column < C.tile_n ? int(args.n - column) : C.tile_n;

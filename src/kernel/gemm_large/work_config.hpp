@@ -24,6 +24,7 @@ struct GemmLargeWork {
   int parts = 1;
   int tile = 0;         // in raster order; also its counter
   int first_block = 0;  // stream-k: the block of part 0
+  int problem = 0;      // of a batch
 };
 
 // Sizes of a launch for the schedule.
@@ -178,6 +179,19 @@ constexpr bool gemm_large_unit(GemmLargeConfig c, GemmLargeGrid grid, int block,
   work.parts = stream.block_of(end - 1) - work.first_block + 1;
   work.k_begin = static_cast<int>(position - begin);
   work.k_end = static_cast<int>((stop < end ? stop : end) - begin);
+  return true;
+}
+
+// Returns unit `index` of a block that computes whole tiles of a batch, those of a problem one after the other.
+constexpr bool gemm_large_batch_unit(GemmLargeConfig c, GemmLargeGrid grid, int problems, int block, int index,
+                                     GemmLargeWork& work) {
+  const long long unit = block + static_cast<long long>(index) * grid.blocks;
+  const int tiles = grid.tiles();
+  if (unit >= static_cast<long long>(problems) * tiles) return false;
+  work.problem = static_cast<int>(unit) / tiles;
+  gemm_large_place(c, grid, static_cast<int>(unit) % tiles, work);
+  work.k_begin = 0;
+  work.k_end = grid.k_tiles;
   return true;
 }
 
