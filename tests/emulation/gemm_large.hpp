@@ -97,6 +97,9 @@ inline GemmLargeMap describe_tensor(const GpuTensor& t) {
   tensor.element_bytes = t.type == GpuTensorType::f32 ? 4 : 8;
   tensor.box_inner = t.box_inner;
   tensor.box_outer = t.box_outer;
+  EXPECT_EQ(t.matrix_bytes % 16, 0u);
+  tensor.matrices = static_cast<long long>(t.matrices);
+  tensor.matrix_bytes = static_cast<long long>(t.matrix_bytes);
   GemmLargeMap map{};
   std::memcpy(&map, &tensor, sizeof(tensor));
   return map;

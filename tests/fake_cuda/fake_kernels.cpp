@@ -167,7 +167,7 @@ bool multiply(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& 
 }
 
 template <class T>
-bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& memory, int device) {
+bool multiply_single(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& memory, int device) {
   const auto inside = [&](const T* base, long long ld, long long rows, long long columns) {
     return memory.holds(reinterpret_cast<unsigned long long>(base),
                         static_cast<std::size_t>((columns - 1) * ld + rows) * sizeof(T), device);
@@ -189,6 +189,31 @@ bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& 
                          const T product = x.k > 0 ? x.alpha * sum : T{};
                          element = s.reads_c ? product + x.beta * element : product;
                        });
+  return true;
+}
+
+template <class T>
+bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& memory, int device) {
+  if (s.batch == GemmLargeBatch::none) return multiply_single(s, x, memory, device);
+  const auto address = [&](const T* base, int q) { return reinterpret_cast<T* const*>(base)[q]; };
+  const auto holds = [&](const T* base) {
+    return memory.holds(reinterpret_cast<unsigned long long>(base), std::size_t(x.problems) * sizeof(T*),
+                        device);
+  };
+  const bool pointers = s.batch == GemmLargeBatch::pointers;
+  if (pointers && (!holds(x.c) || (x.k > 0 && (!holds(x.a) || !holds(x.b))))) return false;
+  for (int q = 0; q < x.problems; ++q) {
+    GemmLargeArgs<T> one = x;
+    if (pointers) {
+      one.c = address(x.c, q);
+      if (x.k > 0) one.a = address(x.a, q), one.b = address(x.b, q);
+    } else {
+      one.a += q * x.stride_a;
+      one.b += q * x.stride_b;
+      one.c += q * x.stride_c;
+    }
+    if (!multiply_single(s, one, memory, device)) return false;
+  }
   return true;
 }
 

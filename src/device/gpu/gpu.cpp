@@ -442,10 +442,11 @@ void encode_tensor_map(const Gpu& gpu, const GpuTensor& t, void* map) {
       t.swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
-    driver.check(result, "cuTensorMapEncodeTiled",
-                 fmt::format("{} x {} elements, columns {} bytes apart, boxes of {} x {}, {} matrices {} bytes apart",
-                             t.inner, t.outer, t.stride_bytes, t.box_inner, t.box_outer,
-                             std::max<std::uint64_t>(1, t.matrices), t.matrix_bytes));
+    driver.check(
+        result, "cuTensorMapEncodeTiled",
+        fmt::format("{} x {} elements, columns {} bytes apart, boxes of {} x {}, {} matrices {} bytes apart",
+                    t.inner, t.outer, t.stride_bytes, t.box_inner, t.box_outer,
+                    std::max<std::uint64_t>(1, t.matrices), t.matrix_bytes));
 }
 
 bool is_capturing(const Gpu& gpu, CUstream_st* stream) {

@@ -289,7 +289,7 @@ struct GpuTensor {
   std::uint64_t stride_bytes = 0;  // a multiple of 16
   std::uint32_t box_inner = 0;     // at most 256 each
   std::uint32_t box_outer = 0;
-  bool swizzled = false;  // boxes are 128 bytes wide and stored with their 16-byte chunks permuted
+  bool swizzled = false;           // boxes are 128 bytes wide and stored with their 16-byte chunks permuted
   std::uint64_t matrices = 0;      // 0: one, and boxes have two coordinates
   std::uint64_t matrix_bytes = 0;  // from one matrix to the next, a multiple of 16 below 2^40
 };

@@ -31,6 +31,15 @@ std::string cublas_declines(const PlanRequest& r) {
   return GpuBlas::is_there() ? "" : "cuBLAS was not found";
 }
 
+std::optional<GemmLargeForecast> cublas_forecast(const PlanRequest& r, const GpuLimits& limits) {
+  if (is_large_batch(r.problem)) {
+    const auto model = large_batch_model(r, limits);
+    return model ? forecast_cublas_batch(*model, r.problem, limits) : std::nullopt;
+  }
+  const auto model = large_forecast_model(r, limits);
+  return model ? forecast_cublas(*model, r.problem, limits) : std::nullopt;
+}
+
 GemmOffers cublas_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   WisdomAnswer known = no_record("no record");
@@ -42,9 +51,8 @@ GemmOffers cublas_offers(const PlanRequest& r) {
                });
   GemmOffer offer{estimate_of(r, known)};
   offer.family = "cublas";
-  if (const auto model = offer.seconds ? std::nullopt : large_forecast_model(r, machine->gpu().limits()))
-    if (const auto forecast = forecast_cublas(*model, r.problem, machine->gpu().limits()))
-      offer.seconds = forecast->seconds, offer.error = forecast->error;
+  if (const auto forecast = offer.seconds ? std::nullopt : cublas_forecast(r, machine->gpu().limits()))
+    offer.seconds = forecast->seconds, offer.error = forecast->error;
   offer.make = [&r, machine] { return GemmMade{std::make_shared<const CublasRunner>(r, machine)}; };
   return one_offer(std::move(offer));
 }

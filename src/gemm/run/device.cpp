@@ -50,24 +50,40 @@ std::string why_no_product(const PlanRequest& r) {
   return "";
 }
 
-std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& r, const GpuLimits& limits) {
+namespace {
+
+template <class Read>
+auto fitted_model(const PlanRequest& r, const GpuLimits& limits, const char* name, const Read& read)
+    -> std::optional<decltype(read(nlohmann::json()))> {
   const Wisdom* wisdom = r.context.wisdom();
   if (wisdom == nullptr || objective_of(r.options).needs_energy()) return std::nullopt;
   ModelQuery query;
-  query.model = "gemm_large_forecast";
+  query.model = name;
   query.device = limits.name;
   query.architecture = architecture_of(limits);
   query.dtype = to_string(r.problem.dtype);
   const auto found = wisdom->model(query);
   if (found == nullptr) return std::nullopt;
   try {
-    return forecast_model(found->model.coefficients);
+    return read(found->model.coefficients);
   } catch (const Error& error) {  // perhaps a model of another version
     r.context.notice(
         fmt::format("the fitted model {} of {} is not used: {}", query.model, query.dtype, error.what()));
     return std::nullopt;
   }
 }
+
+}  // namespace
+
+std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& r, const GpuLimits& limits) {
+  return fitted_model(r, limits, "gemm_large_forecast", forecast_model);
+}
+
+std::optional<GemmLargeBatchModel> large_batch_model(const PlanRequest& r, const GpuLimits& limits) {
+  return fitted_model(r, limits, "gemm_large_batch", batch_forecast_model);
+}
+
+bool is_large_batch(const GemmProblem& p) { return gemm_large_batch(p) != GemmLargeBatch::none; }
 
 std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& r) {
   return r.context.gpus->open(r.options.queue.device);

@@ -32,6 +32,10 @@ std::string why_no_product(const PlanRequest& request);
 // type; empty without one, and for calls that minimise energy.
 std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& request,
                                                            const GpuLimits& limits);
+// The same of batches of one launch.
+std::optional<GemmLargeBatchModel> large_batch_model(const PlanRequest& request, const GpuLimits& limits);
+// True if the batch's problems are products that gpu_large computes by one launch.
+bool is_large_batch(const GemmProblem& problem);
 
 // The GPU that the operands lie on.
 std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& request);

@@ -150,6 +150,16 @@ std::string large_declines(const PlanRequest& r) {
   return why_no_machine(r);
 }
 
+std::optional<GemmLargeForecast> own_forecast(const PlanRequest& r, const GemmLargeShape& shape,
+                                              const GemmLargeConfig& config, const GpuLimits& limits) {
+  if (shape.batch != GemmLargeBatch::none) {
+    const auto model = large_batch_model(r, limits);
+    return model ? forecast_own_batch(*model, r.problem, shape, config, limits) : std::nullopt;
+  }
+  const auto model = large_forecast_model(r, limits);
+  return model ? forecast_own(*model, r.problem, shape, config, limits) : std::nullopt;
+}
+
 GemmOffers large_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmLargeShape shape = large_shape(r.problem, r);
@@ -169,9 +179,7 @@ GemmOffers large_offers(const PlanRequest& r) {
     return gemm_large_cost(r.problem, shape, config, machine->gpu().limits()).cycles();
   };
   family.forecast = [&r, machine, shape](const GemmLargeConfig& config, CostEstimate& offer) {
-    const GpuLimits& limits = machine->gpu().limits();
-    const auto model = large_forecast_model(r, limits);
-    if (const auto forecast = model ? forecast_own(*model, r.problem, shape, config, limits) : std::nullopt)
+    if (const auto forecast = own_forecast(r, shape, config, machine->gpu().limits()))
       offer.seconds = forecast->seconds, offer.error = forecast->error;
   };
   return config_offers(r, std::move(family), [&r, machine](const GemmLargeConfig& config) {

@@ -384,16 +384,18 @@ int cell(std::int64_t size) {
 std::string key_of(const GemmProblem& p, const GemmLargeShape& s) {
   // The dimensions of most tiles: if they divide the sizes, configs without checks are legal.
   constexpr std::int64_t usual_tile = 128, usual_depth = 16;
-  return fmt::format("{} {}{}{}{}{} {} {} {} {} {} {} {} {}{}{} {}", int(p.dtype), int(s.trans_a),
+  return fmt::format("{} {}{}{}{}{} {} {} {} {} {} {} {} {} {}{}{} {}", int(p.dtype), int(s.trans_a),
                      int(s.trans_b), int(s.conj_a), int(s.conj_b), int(s.reads_c), s.align_a, s.align_b,
-                     s.align_c, int(s.math), cell(p.m), cell(p.n), cell(p.k), int(p.m % usual_tile == 0),
-                     int(p.n % usual_tile == 0), int(p.k % usual_depth == 0), cell(p.batch_count));
+                     s.align_c, int(s.math), int(s.batch), cell(p.m), cell(p.n), cell(p.k),
+                     int(p.m % usual_tile == 0), int(p.n % usual_tile == 0), int(p.k % usual_depth == 0),
+                     cell(p.batch_count));
 }
 
 }  // namespace
 
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
                                                   const GemmLargeDevice& device, std::size_t count) {
+  if (s.batch != GemmLargeBatch::none) return gemm_large_batch_promising(p, s, device, count);
   // Rank the tilings with one kind of ring each, then variations of the best of them.
   LargeShortlist tiles(p, s, device);
   const std::vector<GemmLargeProduct> all = products(p, device);

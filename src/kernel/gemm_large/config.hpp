@@ -28,8 +28,8 @@ enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue
 enum class GemmLargeContiguous : unsigned char { as_stored, rows, k };
 // Precision of products and sums.
 enum class GemmLargeMath : unsigned char { full };
-// How a launch finds its matrices: one product, products at even distances, or products whose addresses lie in
-// arrays in device memory.
+// How a launch finds its matrices: one product, products at even distances, or products whose addresses lie
+// in arrays in device memory.
 enum class GemmLargeBatch : unsigned char { none, strided, pointers };
 
 // The parts of the problem that enter the code.
@@ -104,7 +104,8 @@ struct alignas(64) GemmLargeMap {
 
 // Launch arguments. Leading dimensions count elements. Maps are read with load = tensor only, those of odd
 // columns if columns have two maps; workspace and counters only if blocks share tiles. Counters are zero
-// before and after a launch. Of a batch, a, b and c are its first matrices, or arrays of `problems` addresses.
+// before and after a launch. Of a batch, a, b and c are its first matrices, or arrays of `problems`
+// addresses.
 template <class T>
 struct GemmLargeArgs {
   GemmLargeMap map_a, map_b;
@@ -473,11 +474,11 @@ struct EnumNames<GemmLargeBatch> {
 template <>
 struct FieldList<GemmLargeShape> {
   using S = GemmLargeShape;
-  static constexpr auto value = std::make_tuple(
-      field("trans_a", &S::trans_a), field("trans_b", &S::trans_b), field("conj_a", &S::conj_a),
-      field("conj_b", &S::conj_b), field("reads_c", &S::reads_c), field("align_a", &S::align_a),
-      field("align_b", &S::align_b), field("align_c", &S::align_c), field("math", &S::math),
-      field("batch", &S::batch));
+  static constexpr auto value =
+      std::make_tuple(field("trans_a", &S::trans_a), field("trans_b", &S::trans_b),
+                      field("conj_a", &S::conj_a), field("conj_b", &S::conj_b), field("reads_c", &S::reads_c),
+                      field("align_a", &S::align_a), field("align_b", &S::align_b),
+                      field("align_c", &S::align_c), field("math", &S::math), field("batch", &S::batch));
 };
 template <>
 struct FieldList<GemmLargeConfig> {

@@ -386,6 +386,7 @@ double GemmLargeCost::cycles() const {
 
 GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                               const GpuLimits& limits) {
+  if (s.batch != GemmLargeBatch::none) return gemm_large_batch_cost(p, s, c, limits);
   if (c.boundary != GemmLargeBoundary::residue_kernel) {
     GemmLargeCost cost = launch_cost(p, s, c, limits);
     cost.fixed += padding_cost(p, s, c, limits);

@@ -27,6 +27,10 @@ __device__ __forceinline__ void wait_for_launch_before() {
 __device__ __forceinline__ void prefetch_map(const GemmLargeMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
+// Fetches the line of 128 bytes that holds the address into L2.
+__device__ __forceinline__ void prefetch_line(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
 // Returns the value by an instruction that keeps its place, so that what depends on it is not hoisted out of
 // a loop over tiles, where it would occupy registers.
 __device__ __forceinline__ long long here(long long value) {

@@ -2,25 +2,9 @@
 // (columns of B) for each k or, from tiles with contiguous k, packs of k for each row.
 #pragma once
 
-#include "kernel/gemm_large/device.cuh"
+#include "kernel/gemm_large/store.cuh"
 
 namespace tilewright {
-
-// Real multiply-adds of a product, and real numbers of a value.
-template <class T>
-struct GemmLargeParts {
-  static constexpr int count = 1, reals = 1;
-  using Real = T;
-  static __device__ __forceinline__ Real& real(T& value, int) { return value; }
-};
-template <class R>
-struct GemmLargeParts<Complex<R>> {
-  static constexpr int count = 4, reals = 2;
-  using Real = R;
-  static __device__ __forceinline__ R& real(Complex<R>& value, int part) {
-    return part == 0 ? value.re : value.im;
-  }
-};
 
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeFma {

@@ -247,4 +247,45 @@ std::optional<GemmLargeForecast> forecast_own(const GemmLargeForecastModel& mode
                        *error);
 }
 
+GemmLargeBatchModel batch_forecast_model(const nlohmann::json& coefficients) try {
+  return from_json<GemmLargeBatchModel>(coefficients);
+} catch (const nlohmann::json::exception& error) {
+  refuse_argument("coefficients", fmt::format("a model of batches is malformed: {}", json_fault(error)));
+}
+
+namespace {
+
+// A batch that does not fill the device, or has small products, is computed by other kernels.
+bool knows_batch(const GemmLargeBatchModel& model, const GemmProblem& p, const GpuLimits& limits) {
+  constexpr double least_tiles = 2;  // of each multiprocessor
+  const double tiles = std::ceil(double(p.m) / model.tile) * std::ceil(double(p.n) / model.tile);
+  return limits.memory_bytes_per_s > 0 && double(std::max({p.m, p.n, p.k})) <= model.longest_side &&
+         tiles * double(p.batch_count) >= least_tiles * limits.multiprocessors;
+}
+
+}  // namespace
+
+std::optional<GemmLargeForecast> forecast_cublas_batch(const GemmLargeBatchModel& model, const GemmProblem& p,
+                                                       const GpuLimits& limits) {
+  if (!knows_batch(model, p, limits)) return std::nullopt;
+  const double count = double(p.batch_count), real = is_complex(p.dtype) ? 4 : 1;
+  const auto padded = [&](std::int64_t side) { return std::ceil(double(side) / model.tile) * model.tile; };
+  const double k = std::max(double(p.k) + model.lost_k, 0.5 * double(p.k));
+  const double products = count * padded(p.m) * padded(p.n) * k * real / model.multiply_adds_per_us;
+  const double memory = count * operand_bytes(p) / (model.memory_share * bytes_per_us(limits));
+  const double edges = std::max({unaligned(p, p.lda), unaligned(p, p.ldb), unaligned(p, p.ldc)});
+  const double half = std::max(half_aligned(p, p.lda), half_aligned(p, p.ldb));
+  return GemmLargeForecast{std::cbrt(std::pow(products, 3) + std::pow(memory, 3)) * 1e-6 *
+                               std::exp(model.unaligned * edges + model.half_aligned * half),
+                           model.theirs_sd};
+}
+
+std::optional<GemmLargeForecast> forecast_own_batch(const GemmLargeBatchModel& model, const GemmProblem& p,
+                                                    const GemmLargeShape& s, const GemmLargeConfig& c,
+                                                    const GpuLimits& limits) {
+  if (!knows_batch(model, p, limits)) return std::nullopt;
+  const double clocks = gemm_large_cost(p, s, c, limits).cycles();
+  return GemmLargeForecast{clocks / (model.clock_share * 1e3 * limits.clock_khz), model.ours_sd};
+}
+
 }  // namespace tilewright

@@ -92,4 +92,25 @@ std::optional<GemmLargeForecast> forecast_own(const GemmLargeForecastModel& mode
                                               const GemmLargeShape& shape, const GemmLargeConfig& config,
                                               const GpuLimits& limits);
 
+// One type's fitted model of batches of one launch: cuBLAS, assumed to compute squares of `tile`, and the
+// errors of its times and of gemm_large_batch_cost (standard deviations of logarithms).
+struct GemmLargeBatchModel {
+  double tile = 64, multiply_adds_per_us = 0, memory_share = 0;
+  double lost_k = 0;                       // k whose time each product takes besides its own
+  double unaligned = 0, half_aligned = 0;  // logarithms of factors, as in CublasCoefficients
+  double clock_share = 0;                  // of the highest clock that our kernels run at
+  double theirs_sd = 0, ours_sd = 0;
+  double longest_side = 0;  // of the fit: nothing is forecast beyond
+};
+TILEWRIGHT_FIELDS(GemmLargeBatchModel, tile, multiply_adds_per_us, memory_share, lost_k, unaligned,
+                  half_aligned, clock_share, theirs_sd, ours_sd, longest_side);
+// Reads a model. Throws Error(invalid_argument) naming the key that is wrong.
+GemmLargeBatchModel batch_forecast_model(const nlohmann::json& coefficients);
+// Seconds of a batch that lies in device memory; empty for batches that the fit says nothing of.
+std::optional<GemmLargeForecast> forecast_cublas_batch(const GemmLargeBatchModel& model,
+                                                       const GemmProblem& problem, const GpuLimits& limits);
+std::optional<GemmLargeForecast> forecast_own_batch(const GemmLargeBatchModel& model,
+                                                    const GemmProblem& problem, const GemmLargeShape& shape,
+                                                    const GemmLargeConfig& config, const GpuLimits& limits);
+
 }  // namespace tilewright

@@ -31,12 +31,6 @@ bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
   return c.prefetch && !gemm_large_is_mma(c) && bytes_of(dtype) > 4;
 }
 
-GemmLargeBatch batch_of(const GemmProblem& p) {
-  if (p.layout == Layout::pointer) return GemmLargeBatch::pointers;
-  const bool one_launch = p.batch_count > 1 && std::max({p.m, p.n, p.k}) <= gemm_large_batch_limit;
-  return p.layout == Layout::strided && one_launch ? GemmLargeBatch::strided : GemmLargeBatch::none;
-}
-
 // Spreads the blocks of a launch that begins early, when some multiprocessors are busy. With fewer blocks
 // than places, idle ones would take several and finish last (f32 n = 1024: 85 us instead of 47), so it
 // requests enough shared memory to spread blocks evenly. Tiles of a few loads may lie anywhere.
@@ -51,6 +45,12 @@ void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int 
 }
 
 }  // namespace
+
+GemmLargeBatch gemm_large_batch(const GemmProblem& p) {
+  if (p.layout == Layout::pointer) return GemmLargeBatch::pointers;
+  const bool one_launch = p.batch_count > 1 && std::max({p.m, p.n, p.k}) <= gemm_large_batch_limit;
+  return p.layout == Layout::strided && one_launch ? GemmLargeBatch::strided : GemmLargeBatch::none;
+}
 
 GemmLargeAlignment gemm_large_alignment(const GemmProblem& p, int address_bytes) {
   const auto of = [&](std::int64_t stride) {
@@ -71,7 +71,7 @@ GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignme
   s.align_b = alignment_of(alignment.b, p.ldb, bytes);
   s.align_c = alignment_of(alignment.c, p.ldc, bytes);
   s.math = math_of(mode);
-  s.batch = batch_of(p);
+  s.batch = gemm_large_batch(p);
   return s;
 }
 
@@ -172,8 +172,8 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
   constexpr std::int64_t most_blocks = 2147483647;
   const GemmLargeConfig clusters = gemm_large_of_clusters(c);
   const int slots = std::max(1, limits.multiprocessors * std::max(1, resident) / c.cluster);
-  const std::int64_t units = tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k *
-                             gemm_large_problems(p, s);
+  const std::int64_t units =
+      tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k * gemm_large_problems(p, s);
   const std::int64_t most_units = most_blocks / c.cluster - std::int64_t(slots) * c.tail_k;
   if (units > most_units || tiles_of(p.k, c.tile_k) > most_blocks)
     throw Error(ErrorCode::unsupported, "config",
@@ -209,8 +209,8 @@ std::int64_t gemm_large_problems(const GemmProblem& p, const GemmLargeShape& s) 
 std::int64_t gemm_large_problems_at_once(const GemmProblem& p, const GemmLargeShape& s,
                                          const GemmLargeConfig& c) {
   if (s.batch == GemmLargeBatch::none) return 1;
-  constexpr std::int64_t most_tiles = 1 << 30;
-  return std::max<std::int64_t>(1, most_tiles / (tiles_of(p.m, c.tile_m) * tiles_of(p.n, c.tile_n)));
+  const std::int64_t tiles = tiles_of(p.m, c.tile_m) * tiles_of(p.n, c.tile_n);
+  return std::max<std::int64_t>(1, gemm_large_most_batch_tiles / tiles);
 }
 
 std::string gemm_large_expression(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {

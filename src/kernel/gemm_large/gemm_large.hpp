@@ -25,6 +25,7 @@ GemmLargeAlignment gemm_large_alignment(const GemmProblem& problem, int address_
 // Strided batches whose sizes are all at most this are one launch; of larger products each is one. Pointer
 // batches are always one launch.
 inline constexpr std::int64_t gemm_large_batch_limit = 512;
+GemmLargeBatch gemm_large_batch(const GemmProblem& problem);
 // Returns what enters the code of a problem. Throws Error(unsupported) for a mode that the stencil lacks.
 GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {},
                                 MathMode mode = MathMode::full);
@@ -86,6 +87,10 @@ TILEWRIGHT_FIELDS(GemmLargeCost, multiply, issue, shared, l2, memory, fixed);
 GemmLargeCost gemm_large_cost(const GemmProblem& problem, const GemmLargeShape& shape,
                               const GemmLargeConfig& config, const GpuLimits& limits);
 
+// The same for a batch of one launch.
+GemmLargeCost gemm_large_batch_cost(const GemmProblem& problem, const GemmLargeShape& shape,
+                                    const GemmLargeConfig& config, const GpuLimits& limits);
+
 // Bytes that a problem moves at each level of memory, counted from the config without caches.
 struct GemmLargeTraffic {
   double memory_bytes =
@@ -106,6 +111,11 @@ double gemm_large_wavefronts(const GemmLargeShape& shape, const GemmLargeConfig&
 // Returns up to `count` legal configs worth measuring, the most promising first by predicted cost.
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& problem, const GemmLargeShape& shape,
                                                   const GemmLargeDevice& device, std::size_t count);
+
+// The same for a batch of one launch.
+std::vector<GemmLargeConfig> gemm_large_batch_promising(const GemmProblem& problem,
+                                                        const GemmLargeShape& shape,
+                                                        const GemmLargeDevice& device, std::size_t count);
 
 // Returns the config used if wisdom has no near record: always a point of the space.
 GemmLargeConfig gemm_large_default(const GemmProblem& problem, const GemmLargeShape& shape,

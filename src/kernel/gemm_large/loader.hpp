@@ -27,8 +27,8 @@ class GemmLargeKernel {
 
   // The launch of whole tiles for `problem`, of the kernel's shape, and enough memory for all launches.
   GemmLargeLaunch needs(const GemmProblem& problem) const;
-  // Computes C = alpha op(A) op(B) + beta C of one problem, or of a batch if the kernel's shape is one's. With
-  // alpha = 0 or k = 0 neither A nor B is read.
+  // Computes C = alpha op(A) op(B) + beta C of one problem, or of a batch if the kernel's shape is one's.
+  // With alpha = 0 or k = 0 neither A nor B is read.
   void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
 
   const GpuFunction& function() const { return functions_.front().function; }

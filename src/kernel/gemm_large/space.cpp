@@ -100,7 +100,8 @@ void add_load(Space<C>& space, const Rules& r) {
       },
       &C::boundary, &C::load);
   space.require(
-      "tensor copies find matrices at even distances of less than 2^40 bytes, not through arrays of addresses",
+      "tensor copies find matrices at even distances of less than 2^40 bytes, not through arrays of "
+      "addresses",
       [=](const C& c) {
         const auto distance = std::int64_t(r.bytes) * std::max(r.p.stride_a, r.p.stride_b);
         return c.load != GemmLargeLoad::tensor || !r.batched() ||
@@ -142,19 +143,32 @@ std::vector<int> divisors(std::vector<int> values, int of) {
 }
 
 void add_tiles(Space<C>& space, const Rules& r) {
-  space.axis(&C::tile_m, {128, 256, 64, 192, 160, 144, 96, 48, 32, 16});
-  space.axis(&C::tile_n, {128, 256, 64, 192, 160, 144, 96, 48, 32, 16});
-  space.axis(&C::warp_m, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_m); });
-  space.axis(&C::warp_n, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_n); });
+  std::vector<int> tiles{128, 256, 64, 192, 160, 144, 96, 48, 32, 16}, warps{64, 32, 128, 96, 80, 48, 16};
+  std::vector<int> threads{8, 16, 4, 2, 6, 12};
+  if (r.batched()) {  // one tile may hold a whole C
+    tiles.insert(tiles.end(), {40, 56, 72, 80, 104, 112, 200});
+    warps.insert(warps.end(), {8, 24, 40, 56, 72, 104, 112});
+    threads.insert(threads.end(), {5, 10});
+  }
+  space.axis(&C::tile_m, tiles);
+  space.axis(&C::tile_n, tiles);
+  space.axis(&C::warp_m, [=](const C& c) { return divisors(warps, c.tile_m); });
+  space.axis(&C::warp_n, [=](const C& c) { return divisors(warps, c.tile_n); });
+  space.require(
+      "tensor cores take 16 rows and columns at once, of c128 8",
+      [=](const C& c) {
+        const int block = r.p.dtype == DType::c128 ? 8 : 16;
+        return !gemm_large_is_mma(c) || (c.warp_m % block == 0 && c.warp_n % block == 0);
+      },
+      &C::product, &C::warp_m, &C::warp_n);
   space.axis(&C::warps_k, {1, 2, 4});
   space.require(
       "a block has at most the threads of the device",
       [=](const C& c) { return gemm_large_workers(c) <= r.limits.threads_per_block; }, &C::tile_m, &C::tile_n,
       &C::warp_m, &C::warp_n, &C::warps_k);
   // mma has no thread tile; otherwise the thread tiles of 32 lanes make up the warp tile.
-  space.axis(&C::thread_m, [](const C& c) {
-    return gemm_large_is_mma(c) ? std::vector{0} : divisors({8, 16, 4, 2, 6, 12}, c.warp_m);
-  });
+  space.axis(&C::thread_m,
+             [=](const C& c) { return gemm_large_is_mma(c) ? std::vector{0} : divisors(threads, c.warp_m); });
   space.axis(&C::thread_n, [](const C& c) -> std::vector<int> {
     if (gemm_large_is_mma(c)) return {0};
     const int elements = c.warp_m * c.warp_n, rest = elements / gemm_large_lanes;
@@ -272,8 +286,9 @@ void add_reading(Space<C>& space, const Rules& r) {
   const auto arrangements = [](const GemmLargeTile& tile, const C& c) {
     std::vector<int> values{0};
     if (c.load != GemmLargeLoad::tensor)
-      for (const int threads : {1, 2, 4, 8, 16, 32, 64, 128})
-        if (gemm_large_reads_all(tile, c, threads)) values.push_back(threads);
+      for (int threads = 1; threads <= 128; ++threads)  // as their number and the tile divide
+        if (gemm_large_workers(c) % threads == 0 && gemm_large_reads_all(tile, c, threads))
+          values.push_back(threads);
     return values;
   };
   space.axis(&C::read_a, [=](const C& c) { return arrangements(r.tile_a(c), c); });
@@ -328,9 +343,10 @@ void add_schedule(Space<C>& space, const Rules& r) {
     const bool alone = c.split_k == 1 && !gemm_large_walks(c) && c.cluster == 1;
     return alone ? std::vector{1, 2, 3, 4, 6, 8, 16, 32} : std::vector{1};
   });
-  space.require("one block computes a tile of a batch: nothing shares its k, and it is in no cluster", [=](const C& c) {
-    return !r.batched() || (!gemm_large_shares(c) && c.warps_k == 1 && c.cluster == 1);
-  });
+  space.require("one block computes a tile of a batch: nothing shares its k, and it is in no cluster",
+                [=](const C& c) {
+                  return !r.batched() || (!gemm_large_shares(c) && c.warps_k == 1 && c.cluster == 1);
+                });
   space.require("every part of a split tile has k to sum", [=](const C& c) {
     const int parts = std::max(c.split_k, c.tail_k);
     return parts == 1 || parts <= (r.p.k + c.tile_k - 1) / c.tile_k;

@@ -26,8 +26,8 @@ __device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLarge
   constexpr GemmLargeConfig clusters = gemm_large_of_clusters(C);
   if constexpr (S.batch != GemmLargeBatch::none) {
     if (!gemm_large_walks(C) && index > 0) return false;
-    grid = gemm_large_grid(C, here(args.m), here(args.n), here(args.k), int(gridDim.x));
-    return gemm_large_batch_unit(C, grid, args.problems, int(blockIdx.x), index, work);
+    grid = gemm_large_grid(C, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)));
+    return gemm_large_batch_unit(C, grid, args.problems, int(here(blockIdx.x)), index, work);
   } else if constexpr (gemm_large_walks(C)) {
     grid =
         gemm_large_grid(clusters, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)) / C.cluster);
@@ -208,7 +208,7 @@ __device__ __forceinline__ void multiply_rest(Product& product, Ring& ring, int 
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
   typename Product::Fragment fragment;
-  constexpr int unroll = gemm_large_is_mma(C) ? Steps : 1;
+  [[maybe_unused]] constexpr int unroll = gemm_large_is_mma(C) ? Steps : 1;
 #pragma unroll unroll
   for (int step = 0; step + 1 < Steps; ++step) {
     if (step == steps) break;
@@ -218,7 +218,8 @@ __device__ __forceinline__ void multiply_rest(Product& product, Ring& ring, int 
   ring.release(ring.advance(), product.witness(fragment));
 }
 
-// Multiplies all stages of a unit. Batches have so little k that a last stage multiplies no more than it holds.
+// Multiplies all stages of a unit. Batches have so little k that a last stage multiplies no more than it
+// holds.
 template <class T, GemmLargeShape S, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_span(Product& product, Ring& ring, const GemmLargeSpan& span,
                                               unsigned char* sums) {
@@ -275,19 +276,23 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       wait_clocks(clocks);
   for (int index = 0; found; ++index) {
     const GemmLargeSpan span = gemm_large_span<C>(args, work);
+    if constexpr (S.batch != GemmLargeBatch::none && S.reads_c)
+      if (gemm_large_prefetches<C>(args, work)) prefetch_tile<S, C>(args, work);
     Product product(args);
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
     multiply_span<T, S, C>(product, ring, span, shared + memory.sums_offset);
     if constexpr (C.warps_k > 1)
       if (!add_groups<C>(product, shared)) return;
-    // Walking blocks compute the unit again, so that no register holds it through the product.
+    // Walking blocks compute the unit again, so that no register holds it through the product, as do those of
+    // batches.
     if constexpr (gemm_large_walks(C)) {
       found = find_unit<S, C>(args, index + 1, grid, work);
       if constexpr (!C.specialised)
         if (found) ring.start(gemm_large_span<C>(args, work));
-      find_unit<S, C>(args, index, grid, work);
     }
+    if constexpr (gemm_large_walks(C) || S.batch != GemmLargeBatch::none)
+      find_unit<S, C>(args, index, grid, work);
     auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);
     if (combine<C>(product, args, grid, work, word)) store_tile<S, C>(product, args, work);
     if constexpr (!gemm_large_walks(C)) break;

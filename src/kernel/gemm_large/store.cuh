@@ -7,8 +7,24 @@
 
 namespace tilewright {
 
-// Returns the matrix of a problem: of a batch, the one at its distance, or at its address. Arrays of addresses
-// of matrices that are not `used` may not exist.
+// Real multiply-adds of a product, and real numbers of a value.
+template <class T>
+struct GemmLargeParts {
+  static constexpr int count = 1, reals = 1;
+  using Real = T;
+  static __device__ __forceinline__ Real& real(T& value, int) { return value; }
+};
+template <class R>
+struct GemmLargeParts<Complex<R>> {
+  static constexpr int count = 4, reals = 2;
+  using Real = R;
+  static __device__ __forceinline__ R& real(Complex<R>& value, int part) {
+    return part == 0 ? value.re : value.im;
+  }
+};
+
+// Returns the matrix of a problem: of a batch, the one at its distance, or at its address. Arrays of
+// addresses of matrices that are not `used` may not exist.
 template <GemmLargeShape S, class T>
 __device__ __forceinline__ T* matrix_of(T* first, long long stride, int problem, bool used = true) {
   if constexpr (S.batch == GemmLargeBatch::strided) return first + problem * stride;
@@ -212,6 +228,30 @@ __device__ __forceinline__ void store_packs(const Product& product, const typena
                               to.alpha, to.beta);
   });
   if constexpr (last < packs) store_packs<S, C, Checked, last>(product, place, to);
+}
+
+// True for tiles of batches whose reads of C are worth a prefetch: those of complex numbers, which are many,
+// and those that stick out, which are single numbers. For others it delays A and B (H200, f64: 6 % at n = 80
+// to 160).
+template <GemmLargeConfig C, class Args>
+__device__ __forceinline__ bool gemm_large_prefetches(const Args& args, const GemmLargeWork& work) {
+  using T = decltype(args.alpha);
+  return GemmLargeParts<T>::reals == 2 || (work.tile_m + 1ll) * C.tile_m > args.m ||
+         (work.tile_n + 1ll) * C.tile_n > args.n;
+}
+// Fetches a tile of C into L2 while A and B are multiplied.
+template <GemmLargeShape S, GemmLargeConfig C, class Args>
+__device__ __forceinline__ void prefetch_tile(const Args& args, const GemmLargeWork& work) {
+  constexpr int line = 128 / int(sizeof(args.alpha));
+  const long long row = static_cast<long long>(work.tile_m) * C.tile_m;
+  const long long column = static_cast<long long>(work.tile_n) * C.tile_n;
+  const auto* const c = matrix_of<S>(args.c, args.stride_c, work.problem) + column * args.ldc + row;
+  const int rows = args.m - row < C.tile_m ? int(args.m - row) : C.tile_m;
+  const int columns = args.n - column < C.tile_n ? int(args.n - column) : C.tile_n;
+  for (int j = int(threadIdx.x); j < columns; j += gemm_large_workers(C)) {
+    for (int i = 0; i < rows; i += line) prefetch_line(c + j * args.ldc + i);
+    prefetch_line(c + j * args.ldc + rows - 1);
+  }
 }
 
 template <GemmLargeShape S, GemmLargeConfig C, class Product, class Args>

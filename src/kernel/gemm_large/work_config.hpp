@@ -182,14 +182,16 @@ constexpr bool gemm_large_unit(GemmLargeConfig c, GemmLargeGrid grid, int block,
   return true;
 }
 
-// Returns unit `index` of a block that computes whole tiles of a batch, those of a problem one after the other.
-constexpr bool gemm_large_batch_unit(GemmLargeConfig c, GemmLargeGrid grid, int problems, int block, int index,
-                                     GemmLargeWork& work) {
-  const long long unit = block + static_cast<long long>(index) * grid.blocks;
-  const int tiles = grid.tiles();
-  if (unit >= static_cast<long long>(problems) * tiles) return false;
-  work.problem = static_cast<int>(unit) / tiles;
-  gemm_large_place(c, grid, static_cast<int>(unit) % tiles, work);
+// The most tiles of a batch that one launch takes, so that a walk beyond the last of them is an int as well.
+constexpr int gemm_large_most_batch_tiles = 1 << 30;
+// Returns unit `index` of a block that computes whole tiles of a batch, those of a problem one after the
+// other.
+constexpr bool gemm_large_batch_unit(GemmLargeConfig c, GemmLargeGrid grid, int problems, int block,
+                                     int index, GemmLargeWork& work) {
+  const int unit = block + index * grid.blocks, tiles = grid.tiles();
+  if (unit >= problems * tiles) return false;
+  work.problem = unit / tiles;
+  gemm_large_place(c, grid, unit % tiles, work);
   work.k_begin = 0;
   work.k_end = grid.k_tiles;
   return true;

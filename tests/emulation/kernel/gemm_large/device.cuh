@@ -23,7 +23,7 @@ namespace emulation {
 // What the words of a tensor map mean here.
 struct Tensor {
   const unsigned char* address;
-  long long inner, outer, stride_bytes, box_inner, box_outer, swizzled, element_bytes;
+  long long inner, outer, stride_bytes, box_inner, box_outer, swizzled, element_bytes, matrices, matrix_bytes;
 };
 static_assert(sizeof(Tensor) <= sizeof(GemmLargeMap));
 
@@ -112,10 +112,13 @@ template <class V>
 unsigned low_bits(const V&) {
   return 0;
 }
+inline void prefetch_line(const void*) {}
 inline void tensor_load_to(unsigned rank, void* shared_place, const GemmLargeMap* map, int inner, int outer,
-                           unsigned long long* barrier) {
+                           int problem, unsigned long long* barrier) {
   emulation::Tensor tensor;
   std::memcpy(&tensor, map, sizeof(tensor));
+  EXPECT_TRUE(problem < tensor.matrices || (problem == 0 && tensor.matrices == 0)) << problem;
+  tensor.address += problem * tensor.matrix_bytes;
   const long long size = tensor.element_bytes, row_bytes = tensor.box_inner * size;
   const auto begin = static_cast<unsigned char*>(shared_place) - shared;
   // The copy engine calls it an illegal instruction.
@@ -133,13 +136,17 @@ inline void tensor_load_to(unsigned rank, void* shared_place, const GemmLargeMap
 }
 inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, int outer,
                         unsigned long long* barrier) {
-  tensor_load_to(emulation::cluster_rank(), shared_place, map, inner, outer, barrier);
+  tensor_load_to(emulation::cluster_rank(), shared_place, map, inner, outer, 0, barrier);
+}
+inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, int outer, int problem,
+                        unsigned long long* barrier) {
+  tensor_load_to(emulation::cluster_rank(), shared_place, map, inner, outer, problem, barrier);
 }
 template <int Blocks>
 void tensor_load_for_all(void* shared_place, const GemmLargeMap* map, int inner, int outer,
                          unsigned long long* barrier) {
   for (unsigned rank = 0; rank < Blocks; ++rank)
-    tensor_load_to(rank, shared_place, map, inner, outer, barrier);
+    tensor_load_to(rank, shared_place, map, inner, outer, 0, barrier);
 }
 
 template <bool ReadOnly, class P>
