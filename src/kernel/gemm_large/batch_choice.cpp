@@ -20,6 +20,7 @@ struct BatchTiling {
   int thread_m = 0, thread_n = 0;
   bool prefetch = false;
   std::array<int, 3> slower = {};
+  GemmLargeProduct product = GemmLargeProduct::mma_16x8x8;
 };
 
 constexpr BatchTiling mma_tile(int tile_m, int tile_n, int warp_m, int warp_n, int blocks, int deep = 16,
@@ -27,8 +28,12 @@ constexpr BatchTiling mma_tile(int tile_m, int tile_n, int warp_m, int warp_n, i
   return {tile_m, tile_n, warp_m, warp_n, blocks, deep, 0, 0, false, slower};
 }
 constexpr BatchTiling fma_tile(int tile_m, int tile_n, int warp_m, int warp_n, int blocks, int thread_m,
-                               int thread_n) {
-  return {tile_m, tile_n, warp_m, warp_n, blocks, 0, thread_m, thread_n};
+                               int thread_n, std::array<int, 3> slower = {}) {
+  return {tile_m, tile_n, warp_m, warp_n, blocks, 0, thread_m, thread_n, false, slower};
+}
+constexpr BatchTiling shallow(BatchTiling t) {
+  t.product = GemmLargeProduct::mma_16x8x4;
+  return t;
 }
 constexpr BatchTiling ahead(BatchTiling t) {
   t.prefetch = true;
@@ -38,7 +43,7 @@ constexpr BatchTiling ahead(BatchTiling t) {
 std::span<const BatchTiling> batch_tilings(DType dtype, bool mma) {
   static constexpr BatchTiling tensor_real[] = {mma_tile(80, 80, 16, 80, 2, 16, {-5, -5, -5}),
                                                 mma_tile(80, 80, 80, 16, 2, 16, {-5, -3, -1}),
-                                                mma_tile(96, 96, 48, 48, 2, 16, {-5, -5, -2}),
+                                                mma_tile(96, 96, 48, 48, 2, 16, {-5, 3, -2}),
                                                 mma_tile(48, 96, 48, 32, 3, 16, {-5, -5, 0}),
                                                 mma_tile(96, 48, 32, 48, 3, 16, {-5, -5, 0}),
                                                 mma_tile(112, 112, 112, 16, 1, 16, {-5, 4, -7}),
@@ -54,30 +59,31 @@ std::span<const BatchTiling> batch_tilings(DType dtype, bool mma) {
                                                 mma_tile(32, 32, 16, 16, 4),
                                                 mma_tile(32, 64, 16, 32, 4),
                                                 mma_tile(64, 32, 32, 16, 4)};
-  static constexpr BatchTiling tensor_complex[] = {mma_tile(40, 32, 40, 8, 4, 16, {2, 5, 13}),
-                                                   mma_tile(32, 40, 8, 40, 4, 16, {2, 9, 14}),
-                                                   mma_tile(40, 40, 40, 8, 3, 16, {6, 12, 13}),
-                                                   mma_tile(40, 40, 8, 40, 3, 16, {7, 9, 12}),
-                                                   mma_tile(104, 56, 104, 8, 1, 8, {0, 2, 2}),
-                                                   mma_tile(56, 104, 8, 104, 1, 8, {13, 18, 17}),
-                                                   mma_tile(72, 72, 24, 24, 1, 8, {-11, 1, -11}),
-                                                   mma_tile(32, 32, 16, 16, 4, 16, {0, 8, 5}),
-                                                   mma_tile(48, 48, 24, 24, 3, 8, {-2, 14, 12}),
-                                                   mma_tile(32, 64, 16, 32, 3, 16, {1, 9, 9}),
-                                                   mma_tile(32, 64, 32, 16, 3, 16, {5, 0, 7}),
-                                                   mma_tile(64, 32, 16, 32, 3, 16, {6, 12, 18}),
-                                                   mma_tile(32, 80, 16, 40, 3, 16, {6, 20, 14}),
-                                                   mma_tile(64, 64, 32, 32, 2, 16, {5, 7, 16}),
-                                                   mma_tile(64, 64, 16, 32, 1)};
-  static constexpr BatchTiling plain_f32[] = {
-      fma_tile(80, 80, 16, 80, 4, 4, 10),   fma_tile(80, 80, 80, 40, 4, 10, 10),
-      fma_tile(80, 40, 40, 40, 4, 10, 5),   fma_tile(96, 96, 48, 48, 3, 6, 12),
-      fma_tile(96, 96, 96, 24, 3, 12, 6),   fma_tile(112, 112, 16, 112, 2, 4, 14),
-      fma_tile(200, 40, 40, 40, 3, 5, 10),  fma_tile(40, 200, 40, 40, 3, 5, 10),
-      fma_tile(160, 80, 80, 40, 3, 10, 10), fma_tile(160, 80, 80, 40, 2, 10, 10),
-      fma_tile(64, 64, 32, 32, 4, 4, 8),    fma_tile(64, 128, 32, 64, 3, 8, 8),
-      fma_tile(128, 64, 32, 64, 3, 8, 8),   fma_tile(128, 64, 64, 32, 3, 8, 8),
-      fma_tile(72, 72, 24, 72, 4, 6, 9),    fma_tile(32, 32, 16, 16, 4, 4, 2)};
+  static constexpr BatchTiling tensor_complex[] = {
+      mma_tile(40, 32, 40, 8, 4, 16, {2, 5, 13}),    mma_tile(32, 40, 8, 40, 4, 16, {2, 9, 14}),
+      mma_tile(40, 40, 40, 8, 3, 16, {12, 12, 13}),  shallow(mma_tile(40, 40, 40, 8, 3, 16, {5, 14, 14})),
+      mma_tile(40, 40, 8, 40, 3, 16, {7, 9, 12}),    mma_tile(104, 56, 104, 8, 1, 8, {0, 2, 2}),
+      mma_tile(56, 104, 8, 104, 1, 8, {13, 18, 17}), mma_tile(72, 72, 24, 24, 1, 8, {-11, 1, -11}),
+      mma_tile(32, 32, 16, 16, 4, 16, {0, 8, 5}),    mma_tile(48, 48, 24, 24, 3, 8, {-2, 14, 12}),
+      mma_tile(32, 64, 16, 32, 3, 16, {1, 9, 9}),    mma_tile(32, 64, 32, 16, 3, 16, {5, 0, 7}),
+      mma_tile(64, 32, 16, 32, 3, 16, {6, 12, 18}),  mma_tile(32, 80, 16, 40, 3, 16, {6, 20, 14}),
+      mma_tile(64, 64, 32, 32, 2, 16, {5, 7, 16}),   mma_tile(64, 64, 16, 32, 1)};
+  static constexpr BatchTiling plain_f32[] = {fma_tile(80, 80, 16, 80, 4, 4, 10, {0, 3, -2}),
+                                              fma_tile(80, 80, 80, 40, 4, 10, 10),
+                                              fma_tile(80, 40, 40, 40, 4, 10, 5),
+                                              fma_tile(96, 96, 48, 48, 3, 6, 12),
+                                              fma_tile(96, 96, 96, 24, 3, 12, 6),
+                                              fma_tile(112, 112, 16, 112, 2, 4, 14, {-6, -8, -13}),
+                                              fma_tile(200, 40, 40, 40, 3, 5, 10, {9, 15, 4}),
+                                              fma_tile(40, 200, 40, 40, 3, 5, 10, {9, 10, 4}),
+                                              fma_tile(160, 80, 80, 40, 3, 10, 10, {-8, 0, -5}),
+                                              fma_tile(160, 80, 80, 40, 2, 10, 10),
+                                              fma_tile(64, 64, 32, 32, 4, 4, 8, {-1, 8, -3}),
+                                              fma_tile(64, 128, 32, 64, 3, 8, 8, {0, 15, -8}),
+                                              fma_tile(128, 64, 32, 64, 3, 8, 8, {1, 15, -8}),
+                                              fma_tile(128, 64, 64, 32, 3, 8, 8, {1, 15, -8}),
+                                              fma_tile(72, 72, 24, 72, 4, 6, 9, {-5, -8, -8}),
+                                              fma_tile(32, 32, 16, 16, 4, 4, 2)};
   static constexpr BatchTiling plain_wide[] = {
       fma_tile(64, 64, 32, 32, 2, 8, 4),  fma_tile(64, 64, 32, 16, 2, 4, 4),
       fma_tile(40, 40, 40, 40, 2, 10, 5), fma_tile(48, 48, 24, 48, 2, 6, 6),
@@ -170,7 +176,7 @@ std::vector<GemmLargeConfig> gemm_large_batch_promising(const GemmProblem& p, co
     std::tie(c.thread_m, c.thread_n, c.prefetch) = std::tuple(t.thread_m, t.thread_n, t.prefetch);
     c.product = !mma                             ? GemmLargeProduct::fma
                 : device.compute_capability < 90 ? GemmLargeProduct::mma_8x8x4
-                                                 : GemmLargeProduct::mma_16x8x8;
+                                                 : t.product;
     c.dependent_launch = device.compute_capability >= 90;
     for (C way : with_loads(c, t, p, s, device)) {
       way.sum_turns = gemm_large_sum_turns(p, way, device);

@@ -13,7 +13,6 @@ struct GemmLargeSpan {
   long long row_a, row_b;  // first row of op(A) and column of op(B)
   long long k_first, k_stop;
   int turns;  // tiles of k
-  int problem;
 };
 
 // The ring that the threads fill.
@@ -87,10 +86,10 @@ struct GemmLargeThreadRing {
     fill_stage = fill_stage + 1 == C.stages ? 0 : fill_stage + 1;
   }
 
-  __device__ __forceinline__ void start(const GemmLargeSpan& span) {
+  __device__ __forceinline__ void start(const GemmLargeSpan& span, [[maybe_unused]] int problem) {
     __syncthreads();  // the previous unit's stages have been read
-    const T* const of_a = matrix_of<S>(args.a, args.stride_a, span.problem, span.turns > 0);
-    const T* const of_b = matrix_of<S>(args.b, args.stride_b, span.problem, span.turns > 0);
+    const T* const of_a = matrix_of<S>(args.a, args.stride_a, problem, span.turns > 0);
+    const T* const of_b = matrix_of<S>(args.b, args.stride_b, problem, span.turns > 0);
     a.start(of_a, args.lda, span.row_a, args.m, span.k_first, span.k_stop);
     b.start(of_b, args.ldb, span.row_b, args.n, span.k_first, span.k_stop);
     fill_stage = read_stage = 0;
@@ -249,11 +248,11 @@ struct GemmLargeTensorRing {
     }
   }
 
-  __device__ __forceinline__ void start(const GemmLargeSpan& span) {
+  __device__ __forceinline__ void start(const GemmLargeSpan& span, [[maybe_unused]] int of_batch) {
     at_a[0] = int(span.row_a);
     at_b[0] = int(span.row_b);
     at_a[1] = at_b[1] = int(span.k_first);
-    if constexpr (S.batch != GemmLargeBatch::none) problem = span.problem;
+    if constexpr (S.batch != GemmLargeBatch::none) problem = of_batch;
     fills_left = span.turns;
     if constexpr (C.specialised) {
 #pragma unroll 1

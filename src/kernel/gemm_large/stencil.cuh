@@ -48,7 +48,6 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
   const long long stop = static_cast<long long>(work.k_end) * C.tile_k;
   span.k_stop = stop < args.k ? stop : args.k;
   span.turns = args.k == 0 ? 0 : work.k_end - work.k_begin;
-  span.problem = work.problem;
   return span;
 }
 
@@ -262,7 +261,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
   if constexpr (C.specialised) {
     if (threadIdx.x >= gemm_large_workers(C)) {
       for (int index = 0; find_unit<S, C>(args, index, grid, work); ++index)
-        ring.start(gemm_large_span<C>(args, work));
+        ring.start(gemm_large_span<C>(args, work), work.problem);
       return;
     }
   }
@@ -270,7 +269,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
   // Phase 2: per unit the product, sums of shared tiles, and C. First stages load during the previous stores.
   bool found = find_unit<S, C>(args, 0, grid, work);
   if constexpr (!C.specialised)
-    if (found) ring.start(gemm_large_span<C>(args, work));
+    if (found) ring.start(gemm_large_span<C>(args, work), work.problem);
   if constexpr (C.stagger > 0)
     if (const int clocks = gemm_large_late_clocks(C, int(blockIdx.x), multiprocessors()); clocks > 0)
       wait_clocks(clocks);
@@ -289,7 +288,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     if constexpr (gemm_large_walks(C)) {
       found = find_unit<S, C>(args, index + 1, grid, work);
       if constexpr (!C.specialised)
-        if (found) ring.start(gemm_large_span<C>(args, work));
+        if (found) ring.start(gemm_large_span<C>(args, work), work.problem);
     }
     if constexpr (gemm_large_walks(C) || S.batch != GemmLargeBatch::none)
       find_unit<S, C>(args, index, grid, work);
