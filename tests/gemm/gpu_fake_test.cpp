@@ -107,6 +107,24 @@ TEST_F(FakeGpu, ARunIsOneLaunchOnTheCallersStreamAndNothingElse) {
   EXPECT_EQ(batch.check(), "");
 }
 
+// A launch per problem would take longer than the problem.
+TEST_F(FakeGpu, ABatchOfLargeProductsIsOneLaunch) {
+  Context context;
+  options_.candidate = "gpu_large";
+  for (const char* layout : {"strided", "pointer"}) {
+    const GemmProblem p = packed(parse_problem(
+        fmt::format("gemm_batched:f64:tn:m=70,n=66,k=65:{}:batch=37:beta=one:location=device", layout)));
+    const GemmPlan made = plan(context, p, options_);
+    GpuBatch<double> batch(*gpu_, p, {1, 1});
+    const GpuStream stream(*gpu_);
+    const long long launches = count_("launch");
+    batch.run(made, stream.get());
+    EXPECT_EQ(count_("launch"), launches + 1) << layout;
+    stream.synchronize();
+    EXPECT_EQ(batch.check(), "") << layout;
+  }
+}
+
 TEST_F(FakeGpu, CallersWithoutAContextAreLeftWithoutOne) {
   Context context;
   const GemmProblem p = problem("");

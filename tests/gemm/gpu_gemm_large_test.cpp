@@ -72,12 +72,23 @@ TEST_F(GpuGemmLarge, BatchesAboveTheSmallKernelsLimit) {
       const GemmProblem p = packed(parse_problem(text));
       EXPECT_EQ(run_once(*gpu_, plan(context, p, options_), {1, value_of(p.beta)}), "") << candidate;
     }
-  options_.candidate = "";
-  const auto pointers =
-      packed(parse_problem("gemm_batched:f64:nn:m=70,n=66,k=65:pointer:batch=5:beta=one:location=device"));
-  const GemmPlan made = plan(context, pointers, options_);
-  EXPECT_EQ(Access::impl(made).candidate, "cublas") << made.explain();
-  EXPECT_EQ(run_once(*gpu_, made), "");
+}
+
+// Addresses in device memory, of any alignment, with scalars that turn out to be zero.
+TEST_F(GpuGemmLarge, PointerBatchesAboveTheSmallKernelsLimit) {
+  Context context;
+  for (const char* type : {"f32", "f64", "c64", "c128"})
+    for (const char* ops : {"nn", "tn", "nt"})
+      for (const char* candidate : {"gpu_large", "cublas"}) {
+        options_.candidate = candidate;
+        const GemmProblem p = packed(parse_problem(
+            fmt::format("gemm_batched:{}:{}:m=70,n=66,k=65:pointer:batch=5:alpha=general:beta=general:"
+                        "location=device",
+                        type, ops)));
+        const GemmPlan made = plan(context, p, options_);
+        for (const auto& [alpha, beta] : {std::pair(1.5, -0.5), std::pair(1.5, 0.0), std::pair(0.0, -0.5)})
+          EXPECT_EQ(run_once(*gpu_, made, {alpha, beta}), "") << candidate << " " << to_string(p);
+      }
 }
 
 TEST_F(GpuGemmLarge, AddressesOfOneElementsAlignmentServe) {

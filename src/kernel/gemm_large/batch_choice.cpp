@@ -41,21 +41,21 @@ constexpr BatchTiling ahead(BatchTiling t) {
 }
 
 std::span<const BatchTiling> batch_tilings(DType dtype, bool mma) {
-  static constexpr BatchTiling tensor_real[] = {mma_tile(80, 80, 16, 80, 2, 16, {-5, -5, -5}),
+  static constexpr BatchTiling tensor_real[] = {mma_tile(80, 80, 16, 80, 2, 16, {-5, -5, 0}),
                                                 mma_tile(80, 80, 80, 16, 2, 16, {-5, -3, -1}),
                                                 mma_tile(96, 96, 48, 48, 2, 16, {-5, 3, -2}),
                                                 mma_tile(48, 96, 48, 32, 3, 16, {-5, -5, 0}),
                                                 mma_tile(96, 48, 32, 48, 3, 16, {-5, -5, 0}),
                                                 mma_tile(112, 112, 112, 16, 1, 16, {-5, 4, -7}),
                                                 mma_tile(112, 112, 16, 112, 1, 16, {-1, 2, 0}),
-                                                mma_tile(112, 64, 112, 16, 2, 16, {-3, 4, 3}),
-                                                mma_tile(64, 112, 16, 112, 2, 16, {0, 1, 3}),
-                                                ahead(mma_tile(64, 128, 32, 64, 2, 16, {-9, 2, -8})),
-                                                ahead(mma_tile(128, 64, 64, 32, 2, 16, {-9, -9, -10})),
+                                                mma_tile(112, 64, 112, 16, 2, 16, {-3, 4, 0}),
+                                                mma_tile(64, 112, 16, 112, 2, 16, {0, 1, 1}),
+                                                ahead(mma_tile(64, 128, 32, 64, 2, 16, {-6, 2, -6})),
+                                                ahead(mma_tile(128, 64, 64, 32, 2, 16, {-6, 0, -6})),
                                                 mma_tile(64, 128, 32, 32, 2, 16, {-8, -7, 0}),
                                                 mma_tile(32, 160, 16, 80, 3, 16, {-8, -4, -2}),
                                                 mma_tile(160, 32, 80, 16, 3, 16, {-6, -5, 5}),
-                                                mma_tile(64, 64, 32, 32, 3, 16, {-7, -6, -5}),
+                                                mma_tile(64, 64, 32, 32, 3, 16, {-3, -3, -3}),
                                                 mma_tile(32, 32, 16, 16, 4),
                                                 mma_tile(32, 64, 16, 32, 4),
                                                 mma_tile(64, 32, 32, 16, 4)};
@@ -65,7 +65,7 @@ std::span<const BatchTiling> batch_tilings(DType dtype, bool mma) {
       mma_tile(40, 40, 8, 40, 3, 16, {7, 9, 12}),    mma_tile(104, 56, 104, 8, 1, 8, {0, 2, 2}),
       mma_tile(56, 104, 8, 104, 1, 8, {13, 18, 17}), mma_tile(72, 72, 24, 24, 1, 8, {-11, 1, -11}),
       mma_tile(32, 32, 16, 16, 4, 16, {0, 8, 5}),    mma_tile(48, 48, 24, 24, 3, 8, {-2, 14, 12}),
-      mma_tile(32, 64, 16, 32, 3, 16, {1, 9, 9}),    mma_tile(32, 64, 32, 16, 3, 16, {5, 0, 7}),
+      mma_tile(32, 64, 16, 32, 3, 16, {1, 9, 9}),    mma_tile(32, 64, 32, 16, 3, 16, {5, 4, 7}),
       mma_tile(64, 32, 16, 32, 3, 16, {6, 12, 18}),  mma_tile(32, 80, 16, 40, 3, 16, {6, 20, 14}),
       mma_tile(64, 64, 32, 32, 2, 16, {5, 7, 16}),   mma_tile(64, 64, 16, 32, 1)};
   static constexpr BatchTiling plain_f32[] = {fma_tile(80, 80, 16, 80, 4, 4, 10, {0, 3, -2}),
