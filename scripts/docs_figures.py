@@ -108,10 +108,22 @@ def darkened(svg):
     return re.sub(r"#[0-9a-fA-F]{6}", lambda found: DARK.get(found[0].lower(), found[0]), svg)
 
 
+def tidied(svg):
+    """The drawing without gnuplot's version, the groups that it leaves empty and the symbols that no element uses."""
+    svg = re.sub(r"<desc>.*?</desc>\n?", "", svg, flags=re.S)
+    svg = re.sub(r"^\s*<filter id='(\w+)'.*?</filter>\n", lambda found: found[0] if f"#{found[1]})" in svg else "", svg, flags=re.S | re.M)
+    before = ""
+    while before != svg:  # a symbol may be made of another one
+        before = svg
+        svg = re.sub(r"^\t<\w+ .*?\bid='(gp\w+)'.*?/>\n", lambda found: found[0] if f"'#{found[1]}'" in before else "", svg, flags=re.M)
+        svg = re.sub(r"<g\b[^>]*>\s*</g>\n?", "", svg)
+    return re.sub(r"\n\s*\n", "\n", svg)
+
+
 def draw(root, spec, script):
     drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=False)
     if drawn.returncode != 0 or "<svg" not in drawn.stdout:
         raise SystemExit(f"gnuplot (Debian: gnuplot-nox) did not draw {spec['name']}: {drawn.stderr}")
-    svg = re.sub(r"<desc>.*?</desc>\n?", "", drawn.stdout, flags=re.S)  # contains the version of gnuplot
+    svg = tidied(drawn.stdout)
     for path, text in zip(paths_of(root, spec), (svg, darkened(svg))):
         path.write_text(text.rstrip() + "\n" + mark_of(script) + "\n")
