@@ -84,8 +84,8 @@ GemmThinConfig gemm_thin_config(const GemmThinShape& s, DType dtype, const GpuLi
   return c;
 }
 
-std::optional<GemmThinForecast> gemm_thin_forecast(const GemmProblem& p, const GemmThinShape& s,
-                                                   const GemmThinConfig& c, const GpuLimits& limits) {
+std::optional<GemmLargeForecast> gemm_thin_forecast(const GemmProblem& p, const GemmThinShape& s,
+                                                    const GemmThinConfig& c, const GpuLimits& limits) {
   if (!(limits.memory_bytes_per_s > 0)) return std::nullopt;
   const int bytes = int(size_bytes(p.dtype)), real = is_complex(p.dtype) ? 4 : 1;
   const double points = double(std::max(p.m, p.n)) * double(p.batch_count);
@@ -103,7 +103,7 @@ std::optional<GemmThinForecast> gemm_thin_forecast(const GemmProblem& p, const G
   // memory, element by element.
   constexpr double launch_s = 2.5e-6, step_s = 0.06e-6, slower = 1.45, error = 0.17;
   const double share = !s.y_by_points ? 1.05 : bytes == 4 ? 0.62 : 0.76;
-  return GemmThinForecast{launch_s + step_s * s.k + memory / share + slower * multiply / clock, error};
+  return GemmLargeForecast{launch_s + step_s * s.k + memory / share + slower * multiply / clock, error};
 }
 
 GemmThinKernel::GemmThinKernel(const Gpu& gpu, const JitBinary& binary, const GemmThinShape& shape,

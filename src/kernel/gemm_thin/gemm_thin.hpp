@@ -6,6 +6,7 @@
 
 #include "core/problem.hpp"
 #include "device/gpu/gpu.hpp"
+#include "kernel/gemm_large/forecast.hpp"
 #include "kernel/gemm_thin/config.hpp"
 #include "kernel/jit/stencil.hpp"
 
@@ -22,13 +23,9 @@ GemmThinShape gemm_thin_shape(const GemmProblem& problem, int address_bytes);
 // Returns the tile by rules: as much memory in flight as the device's latency asks for.
 GemmThinConfig gemm_thin_config(const GemmThinShape& shape, DType dtype, const GpuLimits& limits);
 
-// Forecasts seconds of the whole batch from memory and multiply-adds, with the
-// standard deviation of its logarithm.
-struct GemmThinForecast {
-  double seconds = 0, error = 0;
-};
-std::optional<GemmThinForecast> gemm_thin_forecast(const GemmProblem& problem, const GemmThinShape& shape,
-                                                   const GemmThinConfig& config, const GpuLimits& limits);
+// Forecasts the whole batch from memory and multiply-adds; empty where the device's memory rate is unknown.
+std::optional<GemmLargeForecast> gemm_thin_forecast(const GemmProblem& problem, const GemmThinShape& shape,
+                                                    const GemmThinConfig& config, const GpuLimits& limits);
 
 class GemmThinKernel {
  public:
