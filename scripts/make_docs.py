@@ -25,7 +25,7 @@ NAMED = re.compile(r"\bresults/[a-z0-9-]+/[a-z_]+-20\d{6}[\w-]*\.(?:jsonl|csv)(?
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 SOURCE = re.compile(r'\b(?:src|srcset)="([^"]+)"')
-EXPERIMENTS = {"sweep", "techniques", "same_code"}  # names of files say the experiment; their rows name the families
+EXPERIMENTS = {"sweep", "techniques"}  # names of files say the experiment; their rows name the families
 PLAIN_BYTES, RESULTS_MIB, TREE_MIB = 64 << 10, 15, 25
 
 
