@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "core/folder.hpp"
+#include "core/quantity.hpp"
 
 namespace tilewright {
 namespace {
@@ -82,7 +83,7 @@ std::vector<Package> find_packages(const fs::path& powercap, std::string& reason
 
 std::string EnergyCoverage::text() const {
   if (location == Location::device) return "GPU " + uuid;
-  return fmt::format("{} CPU package{}", packages, packages == 1 ? "" : "s");
+  return counted(packages, "CPU package");
 }
 
 EnergyMeter* EnergyMeters::meter_of(Location location, const std::string& uuid) const {

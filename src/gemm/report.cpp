@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/quantity.hpp"
 #include "core/refuse.hpp"
 
 #if TILEWRIGHT_HAS_GPU
@@ -22,8 +23,8 @@ FaultReport::FaultReport(const BatchInfo& info, std::int64_t problem_count, std:
   if (!reports()) return;
   code_count_ = info.mode == InfoMode::all ? problem_count : info.mode == InfoMode::group ? group_count : 1;
   if (info.codes == nullptr && code_count_ > 0)
-    refuse_argument("info", fmt::format("info.codes is null, but its mode reports {} code{}", code_count_,
-                                        code_count_ == 1 ? "" : "s"));
+    refuse_argument("info",
+                    "info.codes is null, but its mode reports " + tilewright::counted(code_count_, "code"));
 }
 
 void FaultReport::problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault) {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/env.hpp"
+#include "core/quantity.hpp"
 #include "device/cpu.hpp"
 #include "device/gpu/gpu.hpp"
 #include "device/gpu/nvml.hpp"
@@ -139,8 +140,7 @@ Measured measure(const InfoFlags& flags, const std::string& path) {
   Arena arena;
   auto fewer = load_ceilings(path, cpu_info().device, 1);
   for (const int threads : thread_counts_of(flags)) {
-    fmt::print(stderr, "measuring ceilings with {} thread{} (some seconds)\n", threads,
-               threads == 1 ? "" : "s");
+    fmt::print(stderr, "measuring ceilings with {} (some seconds)\n", counted(threads, "thread"));
     if (threads == 1) fewer.reset();
     Ceilings ceilings = measure_undisturbed(threads, arena, fewer);
     if (fewer) {
@@ -323,12 +323,11 @@ void print_ceilings(std::FILE* out, const nlohmann::json& info) {
   for (const auto& one : info["ceilings"]) {
     const auto c = from_json<Ceilings>(one);
     fmt::print(out,
-               "ceilings      {} thread{}: FMA {:.1f} f64, {:.1f} f32 GFLOP/s; memory read {:.1f}, update "
+               "ceilings      {}: FMA {:.1f} f64, {:.1f} f32 GFLOP/s; memory read {:.1f}, update "
                "{:.1f}, write "
                "{:.1f} GB/s; L2 update {:.1f}, write {:.1f} GB/s ({})\n",
-               c.threads, c.threads == 1 ? "" : "s", c.compute_gflops(DType::f64),
-               c.compute_gflops(DType::f32), c.memory_read, c.memory_update, c.memory_write, c.l2_update,
-               c.l2_write, c.time);
+               counted(c.threads, "thread"), c.compute_gflops(DType::f64), c.compute_gflops(DType::f32),
+               c.memory_read, c.memory_update, c.memory_write, c.l2_update, c.l2_write, c.time);
   }
   for (const auto& one : info["gpu_ceilings"]) {
     const auto c = from_json<GpuCeilings>(one);

@@ -18,6 +18,7 @@
 #include "bench/provenance.hpp"
 #include "core/dispatch.hpp"
 #include "core/json.hpp"
+#include "core/quantity.hpp"
 #include "device/cpu.hpp"
 #include "device/team.hpp"
 #include "lists.hpp"
@@ -294,12 +295,11 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
                                  f.panel_s, f.swap_s, f.solve_s, f.update_s));
   if (r.factors.info > 0)
     fmt::print(out, "singular: pivot {} is exactly zero; the factorization was completed\n", r.factors.info);
-  if (r.nrhs > 0)
-    fmt::print(out, "solved for {} right side{} in {:.4f} s\n", r.nrhs, r.nrhs == 1 ? "" : "s", r.solve_s);
+  if (r.nrhs > 0) fmt::print(out, "solved for {} in {:.4f} s\n", counted(r.nrhs, "right side"), r.solve_s);
   if (r.refinement) {
     const int steps = r.refinement->steps.empty() ? 0 : *std::ranges::max_element(r.refinement->steps);
-    fmt::print(out, "refined by at most {} step{}: componentwise backward error {:.2e}\n", steps,
-               steps == 1 ? "" : "s", r.refinement->backward_error);
+    fmt::print(out, "refined by at most {}: componentwise backward error {:.2e}\n", counted(steps, "step"),
+               r.refinement->backward_error);
   }
   if (r.verification)
     fmt::print(out, "verified {} ({:.2f} s): residual ratio {:.3g}{}, of {} allowed\n", r.verification->scope,

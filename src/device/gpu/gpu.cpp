@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/quantity.hpp"
 #include "core/refuse.hpp"
 #include "device/gpu/driver.hpp"
 #include "tilewright/types.hpp"
@@ -64,8 +65,8 @@ CUdevice find_device(const GpuDriver& driver, int device) {
   int count = 0;
   driver.check(driver.device_count(&count), "cuDeviceGetCount");
   if (device < 0 || device >= count)
-    refuse_argument("device", fmt::format("device = {} does not exist: this machine has {} GPU{}", device,
-                                          count, count == 1 ? "" : "s"));
+    refuse_argument("device", fmt::format("device = {} does not exist: this machine has {}", device,
+                                          counted(count, "GPU")));
   CUdevice handle = 0;
   driver.check(driver.device(&handle, device), "cuDeviceGet", fmt::format("{}", device));
   return handle;

@@ -7,6 +7,7 @@
 
 #include "core/per_thread.hpp"
 #include "core/product/faults.hpp"
+#include "core/quantity.hpp"
 #include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "gemm/parallel.hpp"
@@ -308,10 +309,8 @@ std::string Chain::explain() const {
             : fmt::format("by caches of {} KiB and {} KiB", caches().l1 / 1024, caches().l2 / 1024),
         rooms_.back(), threads_);
   for (std::size_t i = 0; i < passes_.size(); ++i)
-    text +=
-        fmt::format("pass {:<6}{} by {}, {} of an element\n", i, to_string(passes_[i].plan->problem),
-                    passes_[i].plan->candidate,
-                    passes_[i].problems == 1 ? "1 problem" : fmt::format("{} problems", passes_[i].problems));
+    text += fmt::format("pass {:<6}{} by {}, {} of an element\n", i, to_string(passes_[i].plan->problem),
+                        passes_[i].plan->candidate, counted(passes_[i].problems, "problem"));
   return text;
 }
 

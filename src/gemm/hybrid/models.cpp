@@ -33,9 +33,9 @@ std::vector<int> positions(const std::vector<HybridGpu>& all, const std::vector<
     const auto it =
         std::find_if(all.begin(), all.end(), [&](const auto& gpu) { return gpu.ordinal == ordinal; });
     if (it == all.end())
-      throw Error(ErrorCode::invalid_argument, "gpus",
-                  fmt::format("gpus contains {}, but this machine has {} GPU{}", ordinal, all.size(),
-                              all.size() == 1 ? "" : "s"));
+      throw Error(
+          ErrorCode::invalid_argument, "gpus",
+          fmt::format("gpus contains {}, but this machine has {}", ordinal, counted(std::ssize(all), "GPU")));
     found.push_back(int(it - all.begin()));
   }
   return found;

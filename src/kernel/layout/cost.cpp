@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/quantity.hpp"
 #include "core/refuse.hpp"
 #include "kernel/layout/layout.hpp"
 
@@ -81,9 +82,9 @@ std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* co
   const auto threshold = conversion_reuse_threshold(*costs);
   if (!threshold) return fmt::format("conversion: never pays: {}{}", kernels, size);
   return fmt::format(
-      "conversion: to blocks of {} pays if the data are reused at least {} time{}: {}, converting {} in and "
+      "conversion: to blocks of {} pays if the data are reused at least {}: {}, converting {} in and "
       "{} out{}",
-      costs->block, *threshold, *threshold == 1 ? "" : "s", kernels, nanoseconds(costs->convert_in_s),
+      costs->block, counted(*threshold, "time"), kernels, nanoseconds(costs->convert_in_s),
       nanoseconds(costs->convert_out_s), size);
 }
 

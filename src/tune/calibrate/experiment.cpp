@@ -1,6 +1,7 @@
 // Names and sets of experiments: validation at the sizes of the paper's tables, installation around them.
 #include <algorithm>
 
+#include "core/quantity.hpp"
 #include "tune/calibrate/machine.hpp"
 #include "wisdom/node_model.hpp"
 
@@ -244,7 +245,7 @@ std::string to_string(const Experiment& e) {
   if (e.peer >= 0) text += fmt::format(" from gpu {}", e.peer);
   if (e.work == TimedWork::to_device || e.work == TimedWork::to_host)
     text += e.pinned ? " pinned" : " pageable";
-  if (e.threads > 0) text += fmt::format(" {} thread{}", e.threads, e.threads == 1 ? "" : "s");
+  if (e.threads > 0) text += " " + counted(e.threads, "thread");
   if (e.bytes > 0) text += " " + size_text(e.bytes);
   if (e.pieces > 0) text += fmt::format(" in {} far pieces", e.pieces);
   if (e.is_gemm()) text += fmt::format(" {} {}x{}x{}", to_string(e.dtype), e.m, e.n, e.k);

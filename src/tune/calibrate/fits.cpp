@@ -8,6 +8,7 @@
 
 #include "core/date.hpp"
 #include "core/estimate.hpp"
+#include "core/quantity.hpp"
 #include "tune/calibrate/calibration.hpp"
 #include "wisdom/node_model.hpp"
 
@@ -167,7 +168,7 @@ FittedTask fit_host_copies(const CalibrationTask& task, const Timings& timings, 
   for (const Experiment& e : task.installation)
     if (e.work == TimedWork::host_copy) counts.insert(e.threads);
   for (const int threads : counts) {
-    const std::string name = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+    const std::string name = counted(threads, "thread");
     const Experiment kind = kind_of(TimedWork::host_copy, true, Beside::nothing, threads);
     const FittedPart* part = add_linear(fitted, name, task, kind, timings);
     if (part != nullptr && part->fit.coefficients[1] > 0)

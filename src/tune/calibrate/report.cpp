@@ -1,4 +1,5 @@
 // Reports of a calibration: texts and JSON lines.
+#include "core/quantity.hpp"
 #include "tune/calibrate/calibration.hpp"
 #include "wisdom/node_model.hpp"
 
@@ -43,9 +44,9 @@ std::string rate_text(const CalibratedModel& model) {
 
 std::string machine_text(const CalibrationMachine& machine) {
   const CalibratedHost& host = machine.host();
-  std::string text = fmt::format(
-      "CPU           {}, {} thread{}, {}\n", host.device, host.threads, host.threads == 1 ? "" : "s",
-      host.blas.empty() ? "no CBLAS" : fmt::format("{} ({})", host.blas, host.blas_version));
+  std::string text =
+      fmt::format("CPU           {}, {}, {}\n", host.device, counted(host.threads, "thread"),
+                  host.blas.empty() ? "no CBLAS" : fmt::format("{} ({})", host.blas, host.blas_version));
   for (const CalibratedGpu& gpu : machine.gpus())
     text += fmt::format("GPU {}         {}, driver {}{}\n", gpu.device, gpu.name, gpu.driver,
                         gpu.blas_version.empty() ? ", no cuBLAS" : ", cuBLAS " + gpu.blas_version);

@@ -1,5 +1,6 @@
 // One line for the CPU and one for each GPU.
 #include "core/fields.hpp"
+#include "core/quantity.hpp"
 #include "gemm/hybrid/split/shares.hpp"
 #include "gemm/run/host.hpp"
 
@@ -48,8 +49,7 @@ std::string split_text(const NodeModel& node, const Split& split, const std::str
     add(fmt::format("CPU {} {} to {} ({:.1f} %)", to_string(split.side), split.host_first,
                     split.host_first + split.host_count - 1, 100 * cpu_share(split)));
   if (split.gpus.empty()) return text;
-  const std::string copiers =
-      fmt::format("{} thread{} copy to and from ", split.copy_threads, split.copy_threads == 1 ? "" : "s");
+  const std::string copiers = counted(split.copy_threads, "thread") + " copy to and from ";
   if (split.side == SplitSide::problems && split.copy_threads > 1)
     add(copiers + "pinned buffers");
   else if (split.ring_bytes > 0)
