@@ -116,7 +116,7 @@ struct Scalars {
   }
   static Scalar class_of(const char* name, const void* value, bool varies, const GemmProblem& p) {
     if (varies && value == nullptr) refuse(name, fmt::format("the array {} is null", name));
-    if (varies) return p.location == Location::device ? Scalar::per_problem : Scalar::general;
+    if (varies) return class_per_problem(p.location);
     return dispatch(p.dtype, [&]<class T>() { return scalar_class(value_of<T>(name, value)); });
   }
 };

@@ -80,8 +80,7 @@ void describe_layout(GemmProblem& p, const InterleavedBatch<const T, L>& a,
 
 template <class T, Location L>
 Scalar class_of(const BatchScalar<T, L>& scalar) {
-  if (scalar.values == nullptr) return scalar_class(scalar.value);
-  return L == Location::device ? Scalar::per_problem : Scalar::general;  // host kernels serve both
+  return scalar.values == nullptr ? scalar_class(scalar.value) : class_per_problem(L);
 }
 
 template <class T, Location L, class Input, class Output>

@@ -8,6 +8,11 @@
 
 namespace tilewright {
 
+// The class of a factor with a value per problem: host kernels serve any value, GPUs read it from an array.
+constexpr Scalar class_per_problem(Location location) {
+  return location == Location::device ? Scalar::per_problem : Scalar::general;
+}
+
 struct ProductCall {
   GemmProblem problem;  // with the classes of alpha and beta; not checked
   Operands operands;
