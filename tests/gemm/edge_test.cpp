@@ -1,6 +1,6 @@
 // The public functions on a covering design of calls: every layout, op pair and type meets every edge length,
 // every way of giving alpha and beta, padding, broadcast and count, on every instruction set this machine
-// has. Bad arguments are refused in bad_argument_test.
+// has. Messages of bad arguments: tests/golden.
 #include <gtest/gtest.h>
 #include <omp.h>
 

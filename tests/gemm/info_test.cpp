@@ -197,6 +197,38 @@ TEST(VariableInfo, EachProblemIsItsOwn) {
   EXPECT_TRUE(x.untouched(0) && x.untouched(2) && x.untouched(3));
 }
 
+TEST(VariableInfo, EveryArgumentHasItsNumber) {
+  Context context;
+  const auto code_of = [&](void (*spoil)(GemmItem<double>&)) {
+    Batch x(1);
+    GemmItem<double> item{Op::none, Op::none,        2, 2, 2, 1.0, x.a.data(), 2, x.b.data(), 2,
+                          0.0,      x.c_pointers[0], 2};
+    spoil(item);
+    int code = 99;
+    gemm_variable<double>(context, std::span(&item, 1), {}, {InfoMode::all, &code});
+    EXPECT_TRUE(x.untouched());
+    return code;
+  };
+  EXPECT_EQ(code_of([](auto& item) { item.m = -1; }), -3);
+  EXPECT_EQ(code_of([](auto& item) { item.n = -1; }), -4);
+  EXPECT_EQ(code_of([](auto& item) { item.k = -1; }), -5);
+  EXPECT_EQ(code_of([](auto& item) { item.a = nullptr; }), -7);
+  EXPECT_EQ(code_of([](auto& item) { item.lda = 1; }), -8);
+  EXPECT_EQ(code_of([](auto& item) { item.b = nullptr; }), -9);
+  EXPECT_EQ(code_of([](auto& item) { item.ldb = 1; }), -10);
+  EXPECT_EQ(code_of([](auto& item) { item.c = nullptr; }), -12);
+  EXPECT_EQ(code_of([](auto& item) { item.ldc = 1; }), -13);
+}
+
+TEST(Overlap, AddressesOfAAndBMeanNothingIfTheyAreNotRead) {
+  Context context;
+  Batch x(1);
+  const MatrixView<double> c{x.c.data(), 2, 2, 2};
+  EXPECT_THROW(gemm<double>(context, Op::none, Op::none, 1.0, c, c, 1.0, c), Error);
+  gemm<double>(context, Op::none, Op::none, 0.0, c, c, 1.0, c);
+  EXPECT_TRUE(x.untouched());
+}
+
 TEST(Checked, OverlappingCIsFound) {
   Context context;
   GemmOptions checked;
