@@ -52,25 +52,6 @@ TEST_F(CApiStrided, EveryLevelHasItsStrides) {
   EXPECT_EQ(same, strided);
 }
 
-TEST_F(CApiStrided, NamesWhatIsWrongWithLevels) {
-  const int64_t counts[] = {2, 3}, strides[] = {1, 2};
-  std::vector<double> c(8, -1);
-  EXPECT_EQ(levels(counts, strides, strides, strides, 0, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(last().find("level_count = 0"), std::string::npos) << last();
-  EXPECT_EQ(levels(counts, strides, strides, strides, 4, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_EQ(levels(nullptr, strides, strides, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(last().find("counts is null"), std::string::npos) << last();
-  const int64_t overlapping[] = {1, 1};
-  EXPECT_EQ(levels(counts, strides, strides, overlapping, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(last().find("strides_c[1] = 1 is smaller"), std::string::npos) << last();
-  const int64_t negative[] = {2, -3}, before[] = {-1, 2};
-  EXPECT_EQ(levels(negative, strides, strides, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(last().find("counts[1] = -3"), std::string::npos) << last();
-  EXPECT_EQ(levels(counts, strides, before, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(last().find("strides_b[0] = -1"), std::string::npos) << last();
-  EXPECT_EQ(c, std::vector<double>(8, -1));
-}
-
 TEST_F(CApiStrided, PlansTakeAFactorPerProblemIfTheirProblemSaysSo) {
   const char* problem = "gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=8:alpha=per_problem";
   tilewright_options options = TILEWRIGHT_OPTIONS_INIT;

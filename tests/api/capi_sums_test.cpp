@@ -84,49 +84,5 @@ TEST_F(CapiSums, StacksAreSummedUp) {
     }
 }
 
-TEST_F(CapiSums, WhatIsWrongIsNamed) {
-  double c[4] = {5, 5, 5, 5};
-  const tilewright_stack_offsets offsets[] = {{0, 0, 0}, {-1, 0, 0}};
-  tilewright_stack stack{};
-  stack.m = stack.n = stack.k = stack.lda = stack.ldb = stack.ldc = 2;
-  stack.alpha = &one_;
-  stack.a = a_, stack.b = b_, stack.c = c;
-  stack.offsets = offsets;
-  stack.count = 2;
-  const auto refused = [&](const tilewright_stack* stacks, std::int64_t count, const double* beta,
-                           const char* part) {
-    EXPECT_EQ(tilewright_gemm_stack(context_, TILEWRIGHT_F64, stacks, count, beta, nullptr),
-              TILEWRIGHT_INVALID_ARGUMENT);
-    EXPECT_NE(error().find(part), std::string::npos) << error();
-    for (const double x : c) EXPECT_EQ(x, 5);
-  };
-  refused(&stack, 1, &two_, "product 1: the offset -1 of a is negative");
-  refused(nullptr, 1, &two_, "stacks is null");
-  refused(&stack, -1, &two_, "stack_count = -1");
-  refused(&stack, 1, nullptr, "beta is null");
-  stack.count = -4;
-  refused(&stack, 1, &two_, "count = -4 is negative");
-  stack.count = 2;
-  // By rows A and B change places; who is missing is told as the caller names it.
-  tilewright_options by_rows{};
-  by_rows.row_major = 1;
-  stack.a = nullptr;
-  EXPECT_EQ(tilewright_gemm_stack(context_, TILEWRIGHT_F64, &stack, 1, &two_, &by_rows),
-            TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_EQ(error(), "a is null");
-  stack.a = a_;
-  stack.alpha = nullptr;
-  refused(&stack, 1, &two_, "stack 0: alpha is null");
-  EXPECT_EQ(tilewright_gemm_strided_batch_reduce(context_, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE,
-                                                 2, 2, 2, &one_, a_, 1, 4, b_, 2, 4, &two_, c, 2, 2, nullptr),
-            TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(error().find("lda = 1"), std::string::npos) << error();
-  EXPECT_EQ(
-      tilewright_gemm_strided_batch_reduce(context_, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2,
-                                           2, &one_, a_, 2, 4, b_, 2, 4, &two_, c, 2, -2, nullptr),
-      TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_EQ(error(), "batch_count = -2 is negative");
-}
-
 }  // namespace
 }  // namespace tilewright::testing

@@ -150,40 +150,6 @@ TEST_F(CApi, ByRows) {
   EXPECT_EQ(c, expected);
 }
 
-TEST_F(CApi, FaultsByRowsNameTheCallersArguments) {
-  tilewright_options options = {};
-  options.row_major = 1;
-  std::vector<double> c(4);
-  const auto call = [&](int64_t m, int64_t n, int64_t lda, int64_t ldb) {
-    return tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, m, n, 2, &one, a.data(),
-                           lda, b.data(), ldb, &zero, c.data(), 2, &options);
-  };
-  EXPECT_EQ(call(2, 2, 1, 2), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "lda = 1 is smaller than the 2 columns of A"));
-  EXPECT_EQ(call(-1, 2, 2, 2), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "m = -1"));
-  int info = 5;
-  EXPECT_EQ(tilewright_gemm_strided_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2,
-                                            2, &one, a.data(), 1, 4, b.data(), 2, 4, &zero, c.data(), 2, 4, 1,
-                                            &options, TILEWRIGHT_INFO_ANY, &info),
-            TILEWRIGHT_OK);
-  EXPECT_EQ(info, -8);  // lda
-  tilewright_plan* plan = nullptr;
-  EXPECT_EQ(tilewright_plan_create(context, "gemm:f64:nn:m=2,n=2,k=2", &options, &plan),
-            TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "row_major"));
-  const tilewright_op ops[] = {TILEWRIGHT_NONE, TILEWRIGHT_NONE};
-  const int64_t sizes[] = {2, 2}, short_ld[] = {2, 1}, counts[] = {1, 1};
-  const double ones[] = {1, 1}, zeros[] = {0, 0};
-  const void* as[] = {a.data(), b.data()};
-  void* cs[] = {c.data(), c.data()};
-  EXPECT_EQ(tilewright_gemm_grouped_batched(context, TILEWRIGHT_F64, ops, ops, sizes, sizes, sizes, ones, as,
-                                            sizes, as, short_ld, zeros, cs, sizes, 2, counts, &options,
-                                            TILEWRIGHT_INFO_NONE, nullptr),
-            TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "group 1 (from problem 1): ldb = 1 is smaller"));
-}
-
 // Notices are printed where the environment asks for them, and not for a program that wants none.
 TEST(CApiContext, NoticesCanBeSilenced) {
   ASSERT_EQ(setenv("TILEWRIGHT_NOTICES", "on", 1), 0);
@@ -313,48 +279,20 @@ TEST_F(CApi, Plans) {
   tilewright_plan_destroy(plan);
 }
 
-TEST_F(CApi, BadArgumentsGiveAStatusAndAMessage) {
+TEST_F(CApi, ABadArgumentGivesAStatusAndAMessage) {
   std::vector<double> c(4, -1);
-  const auto call = [&](int dtype, int op, int64_t lda, const tilewright_options* options) {
-    return tilewright_gemm(context, tilewright_dtype(dtype), tilewright_op(op), TILEWRIGHT_NONE, 2, 2, 2,
-                           &one, a.data(), lda, b.data(), 2, &zero, c.data(), 2, options);
-  };
-  EXPECT_STREQ(tilewright_last_error(context), "");
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 1, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_STREQ(tilewright_last_error(context), "lda = 1 is smaller than the 2 rows of A");
-  EXPECT_EQ(call(17, 0, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "dtype = 17"));
-  EXPECT_EQ(call(TILEWRIGHT_F64, 5, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "op_a"));
   tilewright_options options = {};
-  options.target = TILEWRIGHT_TARGET_GPU;
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_UNSUPPORTED);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "GPU"));
-  const int wrong_gpu = -3;
-  options = {};
-  options.gpus = &wrong_gpu, options.gpu_count = 1;
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "gpus contains -3"));
-  options.gpus = nullptr;
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "gpu_count = 1"));
-  options = {};
-  options.split = 9;
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "split = 9"));
-  options = {};
-  options.cpu_share = 0.5;
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "cpu_share = 0.5"));
-  options = {};
-  options.on_device_failure = 2;
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_TRUE(contains(tilewright_last_error(context), "on_device_failure = 2"));
-  options = {};
   options.config = "{\"isa\": \"portable\"}";
   options.threads = 1;
+  const auto call = [&](int64_t lda) {
+    return tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one, a.data(),
+                           lda, b.data(), 2, &zero, c.data(), 2, &options);
+  };
+  EXPECT_STREQ(tilewright_last_error(context), "");
+  EXPECT_EQ(call(1), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_STREQ(tilewright_last_error(context), "lda = 1 is smaller than the 2 rows of A");
   EXPECT_EQ(c, std::vector<double>(4, -1));
-  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_OK);
+  EXPECT_EQ(call(2), TILEWRIGHT_OK);
   EXPECT_EQ(c, product);
 }
 

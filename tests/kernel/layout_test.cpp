@@ -205,55 +205,6 @@ TEST(Layout, EveryThreadOfACallersTeamConvertsItsOwnBatch) {
   for (const auto& mine : slots) EXPECT_EQ(mine, plain);
 }
 
-template <class F>
-void expect_refused(const std::string& argument, std::int64_t problem, F&& call) {
-  try {
-    call();
-    ADD_FAILURE() << argument << " was accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_EQ(error.argument(), argument) << error.what();
-    EXPECT_EQ(error.problem_index(), problem) << error.what();
-  }
-}
-
-TEST(Layout, BadViewsAreNamedAndNothingIsWritten) {
-  std::vector<double> plain(64, 1.0), slots(64, 5.0);
-  const StridedBatch<const double> from{{plain.data(), 2, 2, 2}, 4, 8};
-  const InterleavedBatch<double> to{slots.data(), 2, 2, 2, 8, 8};
-  const auto refused = [&](const std::string& argument, auto&& change) {
-    StridedBatch<const double> x = from;
-    InterleavedBatch<double> y = to;
-    change(x, y);
-    expect_refused(argument, -1, [&] { interleave<double>(x, y); });
-  };
-  refused("from.rows", [](auto& x, auto&) { x.rows = -1; });
-  refused("from.ld", [](auto& x, auto&) { x.ld = 1; });
-  refused("from.count", [](auto& x, auto&) { x.count = -3; });
-  refused("from.stride", [](auto& x, auto&) { x.stride = -4; });
-  refused("from.stride", [](auto& x, auto&) { x.stride = std::int64_t{1} << 57; });
-  refused("from.data", [](auto& x, auto&) { x.data = nullptr; });
-  refused("to.data", [](auto&, auto& y) { y.data = nullptr; });
-  refused("to.block", [](auto&, auto& y) { y.block = 0; });
-  refused("to.ld", [](auto&, auto& y) { y.ld = 1; });
-  refused("to.ld", [](auto&, auto& y) { y.ld = std::numeric_limits<std::int64_t>::max(); });
-  refused("to.ld", [](auto&, auto& y) { y.block = std::numeric_limits<std::int64_t>::max(); });
-  refused("to.rows", [](auto& x, auto&) { x.rows = 1; });
-  refused("to.cols", [](auto& x, auto&) { x.cols = 1; });
-  refused("to.count", [](auto& x, auto&) { x.count = 7; });
-  expect_refused("threads", -1, [&] { interleave<double>(from, to, -1); });
-  expect_refused("to.stride", -1, [&] {
-    deinterleave<double>(to, StridedBatch<double>{{plain.data(), 2, 2, 2}, 3, 8});
-  });
-  std::vector<double*> pointers(8, plain.data());
-  pointers[5] = nullptr;
-  expect_refused("from.data", 5, [&] {
-    interleave<double>(PointerBatch<const double>{pointers.data(), 2, 2, 2, 8}, to);
-  });
-  EXPECT_EQ(slots, std::vector<double>(64, 5.0));
-  EXPECT_EQ(plain, std::vector<double>(64, 1.0));
-}
-
 TEST(Layout, EmptyBatchesNeedNoData) {
   interleave<double>(StridedBatch<const double>{{nullptr, 2, 2, 2}, 4, 0}, {nullptr, 2, 2, 2, 8, 0});
   interleave<double>(StridedBatch<const double>{{nullptr, 0, 2, 1}, 4, 3}, {nullptr, 0, 2, 1, 8, 3});

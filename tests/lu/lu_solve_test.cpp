@@ -1,5 +1,4 @@
 // What the factors serve: systems, the inverse, refinement; and that bad arguments leave outputs alone.
-#include <functional>
 
 #include "gemm/context_impl.hpp"
 #include "lu/blas.hpp"
@@ -125,61 +124,6 @@ TYPED_TEST(LuSolve, RecursionSolvesWhatLoopsDo) {
         for (std::size_t i = 0; i < x.data.size(); ++i)
           ASSERT_NEAR(double(std::abs(x.data[i] - expected.data[i])), 0, 20 * epsilon_of<T>());
       }
-}
-
-TEST(LuArguments, BadOnesAreNamedAndNothingIsWritten) {
-  Context context{ContextOptions{.use_wisdom = false}};
-  const std::vector<double> a{1, 2, 3, 4}, b{5, 6};
-  const std::vector<std::int64_t> pivots{2, 2};
-  std::vector<double> lu = a, x = b;
-  std::vector<std::int64_t> p = pivots;
-  const auto refused = [&](const std::string& argument, const std::string& says,
-                           const std::function<void()>& call) {
-    try {
-      call();
-      ADD_FAILURE() << "nothing was thrown for " << argument;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
-      EXPECT_EQ(error.argument(), argument) << error.what();
-      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
-    }
-    EXPECT_TRUE(lu == a && x == b && p == pivots) << argument;
-  };
-  const auto factor = [&](std::int64_t m, std::int64_t n, double* at, std::int64_t lda, std::int64_t* to,
-                          LuOptions o = {}) {
-    return [=, &context] { lu_factor(context, m, n, at, lda, to, o); };
-  };
-  refused("m", "m = -1", factor(-1, 2, lu.data(), 2, p.data()));
-  refused("n", "n = -2", factor(2, -2, lu.data(), 2, p.data()));
-  refused("lda", "lda = 1", factor(2, 2, lu.data(), 1, p.data()));
-  refused("lda", "2^60", factor(2, std::int64_t(1) << 40, lu.data(), std::int64_t(1) << 40, p.data()));
-  refused("a", "null", factor(2, 2, nullptr, 2, p.data()));
-  refused("pivots", "null", factor(2, 2, lu.data(), 2, nullptr));
-  LuOptions o;
-  o.nb = -3;
-  refused("nb", "nb = -3", factor(2, 2, lu.data(), 2, p.data(), o));
-  o = {}, o.threads = 1000000;
-  refused("threads", "must be at most 4096", factor(2, 2, lu.data(), 2, p.data(), o));
-  o = {}, o.gpus = {0, 0};
-  refused("gpus", "0 twice", factor(2, 2, lu.data(), 2, p.data(), o));
-  o = {}, o.on_device_failure = static_cast<OnDeviceFailure>(9);
-  refused("on_device_failure", "on_device_failure = 9", factor(2, 2, lu.data(), 2, p.data(), o));
-  const LuProblem none{static_cast<DType>(9), 5, 5, 5};
-  refused("dtype", "dtype = 9", [&] { (void)explain_lu(context, none); });
-  refused("dtype", "dtype = 9", [&] { (void)lu_candidate(context, none); });
-  refused("b", "has the address of a",
-          [&] { lu_solve(context, Op::none, 2, 1, lu.data(), 2, p.data(), lu.data(), 2); });
-  refused("x", "has the address of b", [&] {
-    lu_refine(context, Op::none, 2, 1, a.data(), 2, lu.data(), 2, p.data(), x.data(), 2, x.data(), 2);
-  });
-  refused("candidate", "'quick'", factor(2, 2, lu.data(), 2, p.data(), lu_options("quick")));
-  std::vector<std::int64_t> bad{2, 1};
-  refused("pivots", "pivots[1] = 1",
-          [&] { lu_solve(context, Op::none, 2, 1, lu.data(), 2, bad.data(), x.data(), 2); });
-  refused("ldb", "ldb = 1", [&] { lu_solve(context, Op::none, 2, 1, lu.data(), 2, p.data(), x.data(), 1); });
-  refused("nrhs", "nrhs = -1",
-          [&] { lu_solve(context, Op::none, 2, -1, lu.data(), 2, p.data(), x.data(), 2); });
-  refused("pivots", "pivots[1] = 1", [&] { lu_inverse(context, 2, lu.data(), 2, bad.data()); });
 }
 
 }  // namespace

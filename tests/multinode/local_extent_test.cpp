@@ -25,24 +25,5 @@ TEST(LocalExtent, IsWhatTheBlocksOfAProcessHave) {
                 << processes;
 }
 
-TEST(LocalExtent, RefusesWhatIsNoPlace) {
-  const auto argument = [](auto... values) -> std::string {
-    try {
-      local_extent(values...);
-      return "";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      return error.argument();
-    }
-  };
-  EXPECT_EQ(argument(-1, 2, 0, 0, 1), "extent");
-  EXPECT_EQ(argument(1, 0, 0, 0, 1), "block");
-  EXPECT_EQ(argument(1, 2, 0, 0, 0), "processes");
-  EXPECT_EQ(argument(1, 2, 3, 0, 3), "coordinate");
-  EXPECT_EQ(argument(1, 2, -1, 0, 3), "coordinate");
-  EXPECT_EQ(argument(1, 2, 0, 3, 3), "source");
-  EXPECT_EQ(argument(1, 2, 0, -1, 3), "source");
-}
-
 }  // namespace
 }  // namespace tilewright
