@@ -259,20 +259,12 @@ void too_small(const Battery<X>& t, const std::string& name, int least, Get get)
 template <class X>
 void spoil_sizes(const Battery<X>& t, bool has_n = true) {
   const X sample;
-  too_small(
-      t, has_n ? "m" : "n", 0, [](X & x) -> auto& { return x.rows; });
-  if (has_n)
-    too_small(
-        t, "n", 0, [](X & x) -> auto& { return x.cols; });
-  too_small(
-      t, "k", 0, [](X & x) -> auto& { return x.depth; });
-  too_small(
-      t, "lda", sample.lda, [](X & x) -> auto& { return x.lda; });
-  if (has_n)
-    too_small(
-        t, "ldb", sample.ldb, [](X & x) -> auto& { return x.ldb; });
-  too_small(
-      t, "ldc", sample.ldc, [](X & x) -> auto& { return x.ldc; });
+  too_small(t, has_n ? "m" : "n", 0, AT(x.rows));
+  if (has_n) too_small(t, "n", 0, AT(x.cols));
+  too_small(t, "k", 0, AT(x.depth));
+  too_small(t, "lda", sample.lda, AT(x.lda));
+  if (has_n) too_small(t, "ldb", sample.ldb, AT(x.ldb));
+  too_small(t, "ldc", sample.ldc, AT(x.ldc));
 }
 
 template <class X>
@@ -302,14 +294,10 @@ void spoil_strides(const Battery<X>& t) {
   }
   for (const int value : {-1, 0, 5})
     t.run("stridec=" + std::to_string(value), [value](X& x) { x.stride_c = value; });
-  too_small(
-      t, "batch_size", 0, [](X & x) -> auto& { return x.count; });
-  t.null(
-      "a", [](X & x) -> auto& { return x.at_a; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.at_b; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.at_c; });
+  too_small(t, "batch_size", 0, AT(x.count));
+  t.null("a", AT(x.at_a));
+  t.null("b", AT(x.at_b));
+  t.null("c", AT(x.at_c));
 }
 
 template <class X>
@@ -348,9 +336,7 @@ void tell_triangle(const char* name, bool is_fortran, bool has_b) {
     spoil_numbers(t, has_b);
   }
   spoil_sizes(t, false);
-  if (has_b)
-    too_small(
-        t, "ldb", X().ldb, [](X & x) -> auto& { return x.ldb; });
+  if (has_b) too_small(t, "ldb", X().ldb, AT(x.ldb));
 }
 
 void tell_triangles() {
@@ -377,22 +363,14 @@ void tell_groups(const char* name, bool is_fortran) {
     t.run("transa[1]=7", [](X& x) { x.ops_a[1] = 7; });
     t.run("transb[1]=7", [](X& x) { x.ops_b[1] = 7; });
   }
-  too_small(
-      t, "m[1]", 0, [](X & x) -> auto& { return x.all_m[1]; });
-  too_small(
-      t, "n[1]", 0, [](X & x) -> auto& { return x.all_n[1]; });
-  too_small(
-      t, "k[1]", 0, [](X & x) -> auto& { return x.all_k[1]; });
-  too_small(
-      t, "lda[1]", int(m), [](X & x) -> auto& { return x.all_lda[1]; });
-  too_small(
-      t, "ldb[1]", int(k), [](X & x) -> auto& { return x.all_ldb[1]; });
-  too_small(
-      t, "ldc[1]", int(m), [](X & x) -> auto& { return x.all_ldc[1]; });
-  too_small(
-      t, "group_count", 0, [](X & x) -> auto& { return x.group_count; });
-  too_small(
-      t, "group_size[1]", 0, [](X & x) -> auto& { return x.sizes[1]; });
+  too_small(t, "m[1]", 0, AT(x.all_m[1]));
+  too_small(t, "n[1]", 0, AT(x.all_n[1]));
+  too_small(t, "k[1]", 0, AT(x.all_k[1]));
+  too_small(t, "lda[1]", int(m), AT(x.all_lda[1]));
+  too_small(t, "ldb[1]", int(k), AT(x.all_ldb[1]));
+  too_small(t, "ldc[1]", int(m), AT(x.all_ldc[1]));
+  too_small(t, "group_count", 0, AT(x.group_count));
+  too_small(t, "group_size[1]", 0, AT(x.sizes[1]));
   t.run("a[2]=null", [](X& x) { x.a_pointers[2] = nullptr; });
   t.run("b[2]=null", [](X& x) { x.b_pointers[2] = nullptr; });
   t.run("c[2]=null", [](X& x) { x.c_pointers[2] = nullptr; });
@@ -402,8 +380,7 @@ void tell_standard() {
   const Battery<StandardFixed> t("blas_dgemm_batchf");
   spoil_numbers(t, true);
   spoil_sizes(t);
-  too_small(
-      t, "group_size", 0, [](StandardFixed & x) -> auto& { return x.count; });
+  too_small(t, "group_size", 0, AT(x.count));
   t.run("a[1]=null", [](StandardFixed& x) { x.a_pointers[1] = nullptr; });
   t.run("c[1]=null", [](StandardFixed& x) { x.c_pointers[1] = nullptr; });
   const Battery<StandardGroups> g("blas_dgemm_batch");
@@ -423,12 +400,9 @@ template <class X>
 void tell_factor(const char* name, bool is_lapacke) {
   const Battery<X> t(name);
   if (is_lapacke) t.run("layout=7", [](X& x) { x.layout = 7; });
-  too_small(
-      t, "m", 0, [](X & x) -> auto& { return x.m; });
-  too_small(
-      t, "n", 0, [](X & x) -> auto& { return x.n; });
-  too_small(
-      t, "lda", 3, [](X & x) -> auto& { return x.lda; });
+  too_small(t, "m", 0, AT(x.m));
+  too_small(t, "n", 0, AT(x.n));
+  too_small(t, "lda", 3, AT(x.lda));
   if (is_lapacke) t.run("rows,lda=2", [](X& x) { x.layout = by_rows, x.lda = 2; });
   if (is_lapacke) t.run("a=nan", [](X& x) { x.a[4] = std::nan(""); });
 }
@@ -438,14 +412,10 @@ void tell_system(const char* name, bool is_lapacke, bool has_op) {
   const Battery<X> t(name);
   if (is_lapacke) t.run("layout=7", [](X& x) { x.layout = 7; });
   if (has_op) t.run("trans=X", [](X& x) { x.op = 'X'; });
-  too_small(
-      t, "n", 0, [](X & x) -> auto& { return x.n; });
-  too_small(
-      t, "nrhs", 0, [](X & x) -> auto& { return x.nrhs; });
-  too_small(
-      t, "lda", 3, [](X & x) -> auto& { return x.lda; });
-  too_small(
-      t, "ldb", 3, [](X & x) -> auto& { return x.ldb; });
+  too_small(t, "n", 0, AT(x.n));
+  too_small(t, "nrhs", 0, AT(x.nrhs));
+  too_small(t, "lda", 3, AT(x.lda));
+  too_small(t, "ldb", 3, AT(x.ldb));
   if (!is_lapacke) return;
   t.run("rows,lda=2", [](X& x) { x.layout = by_rows, x.lda = 2; });
   t.run("rows,ldb=1", [](X& x) { x.layout = by_rows, x.ldb = 1; });

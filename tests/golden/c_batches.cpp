@@ -110,28 +110,17 @@ struct CStackPlan : CStacks {
 
 template <class X>
 void spoil_arrays(const Battery<X>& t) {
-  t.null(
-      "op_a", [](X & x) -> auto& { return x.at_op_a; });
-  t.null(
-      "op_b", [](X & x) -> auto& { return x.at_op_b; });
-  t.null(
-      "m", [](X & x) -> auto& { return x.at_m; });
-  t.null(
-      "n", [](X & x) -> auto& { return x.at_n; });
-  t.null(
-      "k", [](X & x) -> auto& { return x.at_k; });
-  t.null(
-      "a", [](X & x) -> auto& { return x.at_a; });
-  t.null(
-      "lda", [](X & x) -> auto& { return x.at_lda; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.at_b; });
-  t.null(
-      "ldb", [](X & x) -> auto& { return x.at_ldb; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.at_c; });
-  t.null(
-      "ldc", [](X & x) -> auto& { return x.at_ldc; });
+  t.null("op_a", AT(x.at_op_a));
+  t.null("op_b", AT(x.at_op_b));
+  t.null("m", AT(x.at_m));
+  t.null("n", AT(x.at_n));
+  t.null("k", AT(x.at_k));
+  t.null("a", AT(x.at_a));
+  t.null("lda", AT(x.at_lda));
+  t.null("b", AT(x.at_b));
+  t.null("ldb", AT(x.at_ldb));
+  t.null("c", AT(x.at_c));
+  t.null("ldc", AT(x.at_ldc));
 }
 
 template <class X>
@@ -143,18 +132,12 @@ void spoil_entries(const Battery<X>& t) {
           [value](X& x) { x.all_op_b[1] = c_enum<tilewright_op>(value); });
   }
   const X sample;
-  t.numbers(
-      "m[1]", 0, [](X & x) -> auto& { return x.all_m[1]; });
-  t.numbers(
-      "n[1]", 0, [](X & x) -> auto& { return x.all_n[1]; });
-  t.numbers(
-      "k[1]", 0, [](X & x) -> auto& { return x.all_k[1]; });
-  t.numbers(
-      "lda[1]", sample.all_lda[1], [](X & x) -> auto& { return x.all_lda[1]; });
-  t.numbers(
-      "ldb[1]", sample.all_ldb[1], [](X & x) -> auto& { return x.all_ldb[1]; });
-  t.numbers(
-      "ldc[1]", sample.all_ldc[1], [](X & x) -> auto& { return x.all_ldc[1]; });
+  t.numbers("m[1]", 0, AT(x.all_m[1]));
+  t.numbers("n[1]", 0, AT(x.all_n[1]));
+  t.numbers("k[1]", 0, AT(x.all_k[1]));
+  t.numbers("lda[1]", sample.all_lda[1], AT(x.all_lda[1]));
+  t.numbers("ldb[1]", sample.all_ldb[1], AT(x.all_ldb[1]));
+  t.numbers("ldc[1]", sample.all_ldc[1], AT(x.all_ldc[1]));
   t.run("a[1]=null", [](X& x) { x.a_list[1] = nullptr; });
   t.run("b[1]=null", [](X& x) { x.b_list[1] = nullptr; });
   t.run("c[1]=null", [](X& x) { x.c_list[1] = nullptr; });
@@ -172,12 +155,9 @@ Battery<X> tell_grouped(const char* call) {
   spoil_c_scalars(t);
   spoil_arrays(t);
   spoil_entries(t);
-  t.null(
-      "group_size", [](X & x) -> auto& { return x.at_sizes; });
-  t.numbers(
-      "group_size[1]", 0, [](X & x) -> auto& { return x.sizes[1]; });
-  t.numbers(
-      "group_count", 0, [](X & x) -> auto& { return x.count; });
+  t.null("group_size", AT(x.at_sizes));
+  t.numbers("group_size[1]", 0, AT(x.sizes[1]));
+  t.numbers("group_count", 0, AT(x.count));
   return t;
 }
 
@@ -187,8 +167,7 @@ Battery<X> tell_variable(const char* call) {
   spoil_c_scalars(t);
   spoil_arrays(t);
   spoil_entries(t);
-  t.numbers(
-      "batch_count", 0, [](X & x) -> auto& { return x.count; });
+  t.numbers("batch_count", 0, AT(x.count));
   return t;
 }
 
@@ -199,14 +178,10 @@ void tell_on_device() {
   for (const int value : {-1, 7})
     t.run("op_a=" + std::to_string(value),
           [value](CVariableOnDevice& x) { x.all_op_a[0] = c_enum<tilewright_op>(value); });
-  t.numbers(
-      "max_m", 0, [](CVariableOnDevice & x) -> auto& { return x.options.max_m; });
-  t.numbers(
-      "max_n", 0, [](CVariableOnDevice & x) -> auto& { return x.options.max_n; });
-  t.numbers(
-      "max_k", 0, [](CVariableOnDevice & x) -> auto& { return x.options.max_k; });
-  t.numbers(
-      "batch_count", 0, [](CVariableOnDevice & x) -> auto& { return x.count; });
+  t.numbers("max_m", 0, AT(x.options.max_m));
+  t.numbers("max_n", 0, AT(x.options.max_n));
+  t.numbers("max_k", 0, AT(x.options.max_k));
+  t.numbers("batch_count", 0, AT(x.count));
   t.run("row_major=1", [](CVariableOnDevice& x) { x.options.row_major = 1; });
   t.run("location=7", [](CVariableOnDevice& x) { x.options.location = 7; });
   t.run("device=-1", [](CVariableOnDevice& x) { x.options.device = -1; });
@@ -216,13 +191,10 @@ template <class X>
 Battery<X> tell_reduce(const char* call) {
   const Battery<X> t(call);
   spoil_c_shape(t);
-  t.numbers(
-      "batch_count", 0, [](X & x) -> auto& { return x.count; });
+  t.numbers("batch_count", 0, AT(x.count));
   if constexpr (requires(X x) { x.stride_a; }) {
-    t.numbers(
-        "stride_a", 0, [](X & x) -> auto& { return x.stride_a; });
-    t.numbers(
-        "stride_b", 0, [](X & x) -> auto& { return x.stride_b; });
+    t.numbers("stride_a", 0, AT(x.stride_a));
+    t.numbers("stride_b", 0, AT(x.stride_b));
     t.run("a=c", [](X& x) { x.at_a = x.at_c; });
   } else {
     t.run("a[1]=null", [](X& x) { x.a_list[1] = nullptr; });
@@ -238,50 +210,33 @@ void spoil_stacks(const Battery<X>& t) {
   const std::unique_ptr<X> sample = std::make_unique<X>();
   for (const int value : {-1, 7})
     t.run("op_a=" + std::to_string(value), [value](X& x) { x.second().op_a = c_enum<tilewright_op>(value); });
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.second().m; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.second().n; });
-  t.numbers(
-      "k", 0, [](X & x) -> auto& { return x.second().k; });
-  t.numbers(
-      "lda", sample->second().lda, [](X & x) -> auto& { return x.second().lda; });
-  t.numbers(
-      "ldb", sample->second().ldb, [](X & x) -> auto& { return x.second().ldb; });
-  t.numbers(
-      "ldc", sample->second().ldc, [](X & x) -> auto& { return x.second().ldc; });
-  t.null(
-      "stacks[1].alpha", [](X & x) -> auto& { return x.second().alpha; });
-  t.null(
-      "a", [](X & x) -> auto& { return x.second().a; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.second().b; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.second().c; });
-  t.null(
-      "offsets", [](X & x) -> auto& { return x.second().offsets; });
+  t.numbers("m", 0, AT(x.second().m));
+  t.numbers("n", 0, AT(x.second().n));
+  t.numbers("k", 0, AT(x.second().k));
+  t.numbers("lda", sample->second().lda, AT(x.second().lda));
+  t.numbers("ldb", sample->second().ldb, AT(x.second().ldb));
+  t.numbers("ldc", sample->second().ldc, AT(x.second().ldc));
+  t.null("stacks[1].alpha", AT(x.second().alpha));
+  t.null("a", AT(x.second().a));
+  t.null("b", AT(x.second().b));
+  t.null("c", AT(x.second().c));
+  t.null("offsets", AT(x.second().offsets));
   t.run("offsets,pointers", [](X& x) { x.second().pointers = x.pointers; });
-  t.small_numbers(
-      "count", 0, [](X & x) -> auto& { return x.second().count; });
+  t.small_numbers("count", 0, AT(x.second().count));
   // A list by rows is copied before its length is judged.
   if (sample->options.row_major == 0) t.run("count=INT64_MAX", [](X& x) { x.second().count = int64_max; });
-  t.numbers(
-      "offsets[1].a", 0, [](X & x) -> auto& { return x.lists[1][1].a; });
-  t.numbers(
-      "offsets[1].c", 0, [](X & x) -> auto& { return x.lists[1][1].c; });
+  t.numbers("offsets[1].a", 0, AT(x.lists[1][1].a));
+  t.numbers("offsets[1].c", 0, AT(x.lists[1][1].c));
   t.run("a=c", [](X& x) { x.second().a = x.c.data() + 6; });
-  t.null(
-      "stacks", [](X & x) -> auto& { return x.at_stacks; });
-  t.small_numbers(
-      "stack_count", 0, [](X & x) -> auto& { return x.count; });
+  t.null("stacks", AT(x.at_stacks));
+  t.small_numbers("stack_count", 0, AT(x.count));
 }
 
 template <class X>
 Battery<X> tell_stack(const char* call) {
   const Battery<X> t(call);
   spoil_stacks(t);
-  t.null(
-      "beta", [](X & x) -> auto& { return x.beta; });
+  t.null("beta", AT(x.beta));
   t.run("pointers[1].a=null", [](X& x) {
     x.second().offsets = nullptr, x.second().pointers = x.pointers, x.pointers[1].a = nullptr;
   });
@@ -295,8 +250,7 @@ Battery<X> tell_stack(const char* call) {
 void tell_stack_plans() {
   const Battery<CStackPlan> t("tilewright_stack_plan_create");
   spoil_stacks(t);
-  t.null(
-      "plan", [](CStackPlan & x) -> auto& { return x.plan; });
+  t.null("plan", AT(x.plan));
   for (const int value : {-1, 7})
     t.run("lists=" + std::to_string(value),
           [value](CStackPlan& x) { x.where = c_enum<tilewright_location>(value); });

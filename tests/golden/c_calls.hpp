@@ -51,10 +51,8 @@ void spoil_c_kind(const Battery<X>& t) {
 template <class X>
 void spoil_c_scalars(const Battery<X>& t) {
   spoil_c_kind(t);
-  t.null(
-      "alpha", [](X & x) -> auto& { return x.alpha; });
-  t.null(
-      "beta", [](X & x) -> auto& { return x.beta; });
+  t.null("alpha", AT(x.alpha));
+  t.null("beta", AT(x.beta));
 }
 
 template <class X>
@@ -64,25 +62,16 @@ void spoil_c_shape(const Battery<X>& t) {
     t.run("op_a=" + std::to_string(value), [value](X& x) { x.op_a = c_enum<tilewright_op>(value); });
     t.run("op_b=" + std::to_string(value), [value](X& x) { x.op_b = c_enum<tilewright_op>(value); });
   }
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.rows; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.cols; });
-  t.numbers(
-      "k", 0, [](X & x) -> auto& { return x.depth; });
+  t.numbers("m", 0, AT(x.rows));
+  t.numbers("n", 0, AT(x.cols));
+  t.numbers("k", 0, AT(x.depth));
   const X sample;
-  t.numbers(
-      "lda", sample.lda, [](X & x) -> auto& { return x.lda; });
-  t.numbers(
-      "ldb", sample.ldb, [](X & x) -> auto& { return x.ldb; });
-  t.numbers(
-      "ldc", sample.ldc, [](X & x) -> auto& { return x.ldc; });
-  t.null(
-      "a", [](X & x) -> auto& { return x.at_a; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.at_b; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.at_c; });
+  t.numbers("lda", sample.lda, AT(x.lda));
+  t.numbers("ldb", sample.ldb, AT(x.ldb));
+  t.numbers("ldc", sample.ldc, AT(x.ldc));
+  t.null("a", AT(x.at_a));
+  t.null("b", AT(x.at_b));
+  t.null("c", AT(x.at_c));
 }
 
 template <class X>

@@ -78,37 +78,27 @@ void spoil_c_factors(const Battery<X>& t, const char* name = "a") {
   t.run("context=null", [](X& x) { x.context = nullptr; });
   for (const int value : {-1, 7})
     t.run("dtype=" + std::to_string(value), [value](X& x) { x.dtype = c_enum<tilewright_dtype>(value); });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.n; });
-  t.numbers(
-      "lda", order, [](X & x) -> auto& { return x.lda; });
-  t.null(
-      name, [](X & x) -> auto& { return x.at_a; });
-  t.null(
-      "pivots", [](X & x) -> auto& { return x.at_pivots; });
+  t.numbers("n", 0, AT(x.n));
+  t.numbers("lda", order, AT(x.lda));
+  t.null(name, AT(x.at_a));
+  t.null("pivots", AT(x.at_pivots));
 }
 
 template <class X>
 void spoil_c_sides(const Battery<X>& t) {
   for (const int value : {-1, 7})
     t.run("op=" + std::to_string(value), [value](X& x) { x.op = c_enum<tilewright_op>(value); });
-  t.numbers(
-      "nrhs", 0, [](X & x) -> auto& { return x.nrhs; });
-  t.numbers(
-      "ldb", order, [](X & x) -> auto& { return x.ldb; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.at_b; });
+  t.numbers("nrhs", 0, AT(x.nrhs));
+  t.numbers("ldb", order, AT(x.ldb));
+  t.null("b", AT(x.at_b));
   t.run("pivots[1]=4", [](X& x) { x.pivots[1] = order + 1; });
 }
 
 template <class X>
 void spoil_c_team(const Battery<X>& t) {
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.m; });
-  t.numbers(
-      "nb", 1, [](X & x) -> auto& { return x.nb; });
-  t.null(
-      "team", [](X & x) -> auto& { return x.at_team; });
+  t.numbers("m", 0, AT(x.m));
+  t.numbers("nb", 1, AT(x.nb));
+  t.null("team", AT(x.at_team));
   t.run("team.members=0", [](X& x) { x.team.members = 0; });
   t.run("team.own=2", [](X& x) { x.team.own = 2; });
   t.run("team.broadcast=null", [](X& x) { x.team.broadcast = nullptr; });
@@ -116,17 +106,14 @@ void spoil_c_team(const Battery<X>& t) {
 
 void tell_on_host() {
   const Battery<CFactor> t("tilewright_lu_factor");
-  t.numbers(
-      "m", 0, [](CFactor & x) -> auto& { return x.m; });
+  t.numbers("m", 0, AT(x.m));
   spoil_c_factors(t);
-  t.null(
-      "info", [](CFactor & x) -> auto& { return x.info; });
+  t.null("info", AT(x.info));
   spoil_options(t, spoiled_c_lu_options());
   const Battery<CCyclic> y("tilewright_lu_factor_cyclic");
   spoil_c_factors(y);
   spoil_c_team(y);
-  y.null(
-      "info", [](CCyclic & x) -> auto& { return x.info; });
+  y.null("info", AT(x.info));
   const Battery<CCanFactor> w("tilewright_lu_can_factor_cyclic");
   spoil_c_team(w);
   const Battery<CSolve> s("tilewright_lu_solve");
@@ -136,23 +123,17 @@ void tell_on_host() {
   spoil_options(s, spoiled_c_lu_options());
   const Battery<CInverse> v("tilewright_lu_inverse");
   spoil_c_factors(v);
-  v.null(
-      "info", [](CInverse & x) -> auto& { return x.info; });
+  v.null("info", AT(x.info));
   v.run("pivots[1]=4", [](CInverse& x) { x.pivots[1] = order + 1; });
   spoil_options(v, spoiled_c_lu_options());
   const Battery<CRefine> r("tilewright_lu_refine");
   spoil_c_factors(r, "lu");
   spoil_c_sides(r);
-  r.numbers(
-      "ldlu", order, [](CRefine & x) -> auto& { return x.ldlu; });
-  r.numbers(
-      "ldx", order, [](CRefine & x) -> auto& { return x.ldx; });
-  r.null(
-      "a", [](CRefine & x) -> auto& { return x.at_matrix; });
-  r.null(
-      "x", [](CRefine & x) -> auto& { return x.at_x; });
-  r.null(
-      "backward_errors", [](CRefine & x) -> auto& { return x.at_errors; });
+  r.numbers("ldlu", order, AT(x.ldlu));
+  r.numbers("ldx", order, AT(x.ldx));
+  r.null("a", AT(x.at_matrix));
+  r.null("x", AT(x.at_x));
+  r.null("backward_errors", AT(x.at_errors));
   r.run("x=b", [](CRefine& x) { x.at_b = x.at_x; });
 }
 
@@ -189,12 +170,9 @@ Battery<X> tell_lu_plan(const char* call) {
   t.run("context=null", [](X& x) { x.context = nullptr; });
   for (const int value : {-1, 7})
     t.run("dtype=" + std::to_string(value), [value](X& x) { x.dtype = c_enum<tilewright_dtype>(value); });
-  t.null(
-      "plan", [](X & x) -> auto& { return x.plan; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.n; });
-  t.numbers(
-      "lda", order, [](X & x) -> auto& { return x.lda; });
+  t.null("plan", AT(x.plan));
+  t.numbers("n", 0, AT(x.n));
+  t.numbers("lda", order, AT(x.lda));
   t.run("threads=-1", [](X& x) { x.options.threads = -1; });
   t.run("select=7", [](X& x) { x.options.select = 7; });
   t.run("candidate=x", [](X& x) { x.options.candidate = "x"; });
@@ -205,17 +183,13 @@ void tell_lu_plans() {
   tell_lu_plan<CPlanFactor>("tilewright_lu_plan_create");
   const auto s = tell_lu_plan<CPlanSolve>("tilewright_lu_solve_plan_create");
   s.run("op=7", [](CPlanSolve& x) { x.op = c_enum<tilewright_op>(7); });
-  s.numbers(
-      "nrhs", 0, [](CPlanSolve & x) -> auto& { return x.nrhs; });
-  s.numbers(
-      "ldb", order, [](CPlanSolve & x) -> auto& { return x.ldb; });
+  s.numbers("nrhs", 0, AT(x.nrhs));
+  s.numbers("ldb", order, AT(x.ldb));
   const auto v = tell_lu_plan<CPlanInverse>("tilewright_lu_inverse_plan_create");
-  v.numbers(
-      "ldinv", order, [](CPlanInverse & x) -> auto& { return x.ldx; });
+  v.numbers("ldinv", order, AT(x.ldx));
   const auto r = tell_lu_plan<CPlanRefine>("tilewright_lu_refine_plan_create");
   r.run("op=7", [](CPlanRefine& x) { x.op = c_enum<tilewright_op>(7); });
-  r.numbers(
-      "ldlu", order, [](CPlanRefine & x) -> auto& { return x.ldlu; });
+  r.numbers("ldlu", order, AT(x.ldlu));
   r.run("steps=-1", [](CPlanRefine& x) { x.steps = -1; });
   const auto refused = [](tilewright_status status) {
     return refused_by(status, tilewright_lu_plan_last_error(nullptr));

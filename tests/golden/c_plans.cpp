@@ -77,22 +77,17 @@ constexpr const char* bad_problems[] = {"gemm",
 void tell_plans_and_preparing() {
   const Battery<CPlanned> t("tilewright_plan_create");
   t.run("context=null", [](CPlanned& x) { x.context = nullptr; });
-  t.null(
-      "problem", [](CPlanned & x) -> auto& { return x.problem; });
-  t.null(
-      "plan", [](CPlanned & x) -> auto& { return x.plan; });
+  t.null("problem", AT(x.problem));
+  t.null("plan", AT(x.plan));
   for (const char* text : bad_problems)
     t.run(std::string("problem=") + text, [text](CPlanned& x) { x.problem = text; });
   t.run("row_major=1", [](CPlanned& x) { x.options.row_major = 1; });
   spoil_options(t, spoiled_c_options());
   const Battery<CPrepared> p("tilewright_prepare");
   p.run("context=null", [](CPrepared& x) { x.context = nullptr; });
-  p.null(
-      "problems", [](CPrepared & x) -> auto& { return x.at_problems; });
-  p.null(
-      "problems[1]", [](CPrepared & x) -> auto& { return x.problems[1]; });
-  p.small_numbers(
-      "problem_count", 0, [](CPrepared & x) -> auto& { return x.count; });
+  p.null("problems", AT(x.at_problems));
+  p.null("problems[1]", AT(x.problems[1]));
+  p.small_numbers("problem_count", 0, AT(x.count));
   for (const char* text : bad_problems)
     p.run(std::string("problems[1]=") + text, [text](CPrepared& x) { x.problems[1] = text; });
   p.run("row_major=1", [](CPrepared& x) { x.options.row_major = 1; });
@@ -116,18 +111,12 @@ struct CRun : CCall {
 
 void tell_runs() {
   const Battery<CRun> t("tilewright_plan_run_on");
-  t.null(
-      "plan", [](CRun & x) -> auto& { return x.plan; });
-  t.null(
-      "alpha", [](CRun & x) -> auto& { return x.alpha; });
-  t.null(
-      "a", [](CRun & x) -> auto& { return x.at_a; });
-  t.null(
-      "b", [](CRun & x) -> auto& { return x.at_b; });
-  t.null(
-      "beta", [](CRun & x) -> auto& { return x.beta; });
-  t.null(
-      "c", [](CRun & x) -> auto& { return x.at_c; });
+  t.null("plan", AT(x.plan));
+  t.null("alpha", AT(x.alpha));
+  t.null("a", AT(x.at_a));
+  t.null("b", AT(x.at_b));
+  t.null("beta", AT(x.beta));
+  t.null("c", AT(x.at_c));
   t.run("alpha=0", [](CRun& x) { x.alpha = x.betas.data(); });
   t.run("beta=1", [](CRun& x) { x.beta = x.alphas.data(); });
   t.run("stream=0x10", [](CRun& x) { x.stream = reinterpret_cast<void*>(std::uintptr_t(16)); });
@@ -158,31 +147,20 @@ struct CChain : CCall {
 void tell_chains() {
   const Battery<CChain> t("tilewright_run_chain");
   t.run("context=null", [](CChain& x) { x.context = nullptr; });
-  t.null(
-      "passes", [](CChain & x) -> auto& { return x.at_passes; });
-  t.small_numbers(
-      "pass_count", 0, [](CChain & x) -> auto& { return x.pass_count; });
-  t.numbers(
-      "count", 0, [](CChain & x) -> auto& { return x.count; });
-  t.numbers(
-      "piece", 0, [](CChain & x) -> auto& { return x.options_of_chain.piece; });
+  t.null("passes", AT(x.at_passes));
+  t.small_numbers("pass_count", 0, AT(x.pass_count));
+  t.numbers("count", 0, AT(x.count));
+  t.numbers("piece", 0, AT(x.options_of_chain.piece));
   t.run("threads=-1", [](CChain& x) { x.options_of_chain.threads = -1; });
   t.run("stream=0x10",
         [](CChain& x) { x.options_of_chain.stream = reinterpret_cast<void*>(std::uintptr_t(16)); });
-  t.null(
-      "passes[0].plan", [](CChain & x) -> auto& { return x.passes[0].plan; });
-  t.null(
-      "passes[1].plan", [](CChain & x) -> auto& { return x.passes[1].plan; });
-  t.null(
-      "passes[1].alpha", [](CChain & x) -> auto& { return x.passes[1].alpha; });
-  t.null(
-      "passes[1].beta", [](CChain & x) -> auto& { return x.passes[1].beta; });
-  t.null(
-      "passes[0].a", [](CChain & x) -> auto& { return x.passes[0].a; });
-  t.null(
-      "passes[1].b", [](CChain & x) -> auto& { return x.passes[1].b; });
-  t.null(
-      "passes[1].c", [](CChain & x) -> auto& { return x.passes[1].c; });
+  t.null("passes[0].plan", AT(x.passes[0].plan));
+  t.null("passes[1].plan", AT(x.passes[1].plan));
+  t.null("passes[1].alpha", AT(x.passes[1].alpha));
+  t.null("passes[1].beta", AT(x.passes[1].beta));
+  t.null("passes[0].a", AT(x.passes[0].a));
+  t.null("passes[1].b", AT(x.passes[1].b));
+  t.null("passes[1].c", AT(x.passes[1].c));
   for (const int number : {-1, 2, 65}) {
     t.run("passes[1].scratch_a=" + std::to_string(number),
           [number](CChain& x) { x.passes[1].scratch_a = number; });
@@ -231,12 +209,9 @@ struct CTuned {
 void tell_tuning() {
   const Battery<CTuned> t("tilewright_tune");
   t.run("context=null", [](CTuned& x) { x.context = nullptr; });
-  t.null(
-      "problems", [](CTuned & x) -> auto& { return x.at_problems; });
-  t.null(
-      "problems[0]", [](CTuned & x) -> auto& { return x.problems[0]; });
-  t.small_numbers(
-      "count", 0, [](CTuned & x) -> auto& { return x.count; });
+  t.null("problems", AT(x.at_problems));
+  t.null("problems[0]", AT(x.problems[0]));
+  t.small_numbers("count", 0, AT(x.count));
   // Others are searched for seconds, whatever is wrong with them.
   for (const char* text : {bad_problems[0], "gemm:f64:nn:m=-1,n=2,k=4:residency=l1"})
     t.run(std::string("problems[0]=") + text, [text](CTuned& x) { x.problems[0] = text; });

@@ -71,14 +71,10 @@ Battery<X> tell_single(const char* call) {
 template <class X>
 Battery<X> tell_strided(const char* call) {
   const Battery<X> t = tell_single<X>(call);
-  t.numbers(
-      "stride_a", 0, [](X & x) -> auto& { return x.stride_a; });
-  t.numbers(
-      "stride_b", 0, [](X & x) -> auto& { return x.stride_b; });
-  t.numbers(
-      "stride_c", m * n, [](X & x) -> auto& { return x.stride_c; });
-  t.numbers(
-      "batch_count", 0, [](X & x) -> auto& { return x.count; });
+  t.numbers("stride_a", 0, AT(x.stride_a));
+  t.numbers("stride_b", 0, AT(x.stride_b));
+  t.numbers("stride_c", m * n, AT(x.stride_c));
+  t.numbers("batch_count", 0, AT(x.count));
   spoil_c_info(t);
   tell_c_codes(t, "m=-1", [](X& x) { x.rows = -1; });
   tell_c_codes(t, "lda=1", [](X& x) { x.lda = 1; });
@@ -91,24 +87,16 @@ Battery<X> tell_levels(const char* call) {
   const Battery<X> t = tell_single<X>(call);
   for (const int count : {-1, 0, 4})
     t.run("level_count=" + std::to_string(count), [count](X& x) { x.level_count = count; });
-  t.null(
-      "counts", [](X & x) -> auto& { return x.counts; });
-  t.null(
-      "strides_a", [](X & x) -> auto& { return x.strides_a; });
-  t.null(
-      "strides_b", [](X & x) -> auto& { return x.strides_b; });
-  t.null(
-      "strides_c", [](X & x) -> auto& { return x.strides_c; });
+  t.null("counts", AT(x.counts));
+  t.null("strides_a", AT(x.strides_a));
+  t.null("strides_b", AT(x.strides_b));
+  t.null("strides_c", AT(x.strides_c));
   for (const std::size_t level : {0u, 1u, 2u}) {
     const std::string index = "[" + std::to_string(level) + "]";
-    t.numbers(
-        "counts" + index, 0, [level](X & x) -> auto& { return x.all_counts[level]; });
-    t.numbers(
-        "strides_a" + index, 0, [level](X & x) -> auto& { return x.all_strides_a[level]; });
-    t.numbers(
-        "strides_b" + index, 0, [level](X & x) -> auto& { return x.all_strides_b[level]; });
-    t.numbers(
-        "strides_c" + index, (m * n) << level, [level](X & x) -> auto& { return x.all_strides_c[level]; });
+    t.numbers("counts" + index, 0, AT(x.all_counts[level]));
+    t.numbers("strides_a" + index, 0, AT(x.all_strides_a[level]));
+    t.numbers("strides_b" + index, 0, AT(x.all_strides_b[level]));
+    t.numbers("strides_c" + index, (m * n) << level, AT(x.all_strides_c[level]));
   }
   return t;
 }
@@ -117,8 +105,7 @@ template <class X>
 Battery<X> tell_pointers(const char* call) {
   const Battery<X> t(call);
   spoil_c_shape(t);
-  t.numbers(
-      "batch_count", 0, [](X & x) -> auto& { return x.count; });
+  t.numbers("batch_count", 0, AT(x.count));
   t.run("a[1]=null", [](X& x) { x.a_list[1] = nullptr; });
   t.run("b[2]=null", [](X& x) { x.b_list[2] = nullptr; });
   t.run("c[0]=null", [](X& x) { x.c_list[0] = nullptr; });
@@ -136,10 +123,8 @@ Battery<X> tell_pointers(const char* call) {
 template <class X>
 Battery<X> tell_interleaved(const char* call) {
   const Battery<X> t = tell_single<X>(call);
-  t.numbers(
-      "block", 1, [](X & x) -> auto& { return x.block; });
-  t.numbers(
-      "batch_count", 0, [](X & x) -> auto& { return x.count; });
+  t.numbers("block", 1, AT(x.block));
+  t.numbers("batch_count", 0, AT(x.count));
   spoil_c_info(t);
   tell_c_codes(t, "k=-1", [](X& x) { x.depth = -1; });
   return t;

@@ -28,24 +28,15 @@ struct BatchCall : Call {
 template <class X, class Get>
 void spoil_view(const Battery<X>& t, const std::string& name, std::int64_t rows, std::int64_t cols, Get view,
                 std::int64_t least_stride) {
-  t.numbers(
-      name + ".rows", rows, [&](X & x) -> auto& { return view(x).rows; });
-  t.numbers(
-      name + ".cols", cols, [&](X & x) -> auto& { return view(x).cols; });
-  t.numbers(
-      name + ".ld", rows, [&](X & x) -> auto& { return view(x).ld; });
-  t.null(
-      name + ".data", [&](X & x) -> auto& { return view(x).data; });
+  t.numbers(name + ".rows", rows, AT(view(x).rows));
+  t.numbers(name + ".cols", cols, AT(view(x).cols));
+  t.numbers(name + ".ld", rows, AT(view(x).ld));
+  t.null(name + ".data", AT(view(x).data));
   X sample;
-  if constexpr (requires { view(sample).count; })
-    t.numbers(
-        name + ".count", batch, [&](X & x) -> auto& { return view(x).count; });
-  if constexpr (requires { view(sample).block; })
-    t.numbers(
-        name + ".block", 1, [&](X & x) -> auto& { return view(x).block; });
+  if constexpr (requires { view(sample).count; }) t.numbers(name + ".count", batch, AT(view(x).count));
+  if constexpr (requires { view(sample).block; }) t.numbers(name + ".block", 1, AT(view(x).block));
   if constexpr (requires { view(sample).stride; })
-    t.numbers(
-        name + ".stride", least_stride, [&](X & x) -> auto& { return view(x).stride; });
+    t.numbers(name + ".stride", least_stride, AT(view(x).stride));
 }
 
 // One field that several views have in common.
@@ -58,21 +49,16 @@ void spoil_together(const Battery<X>& t, const std::string& name, Set set) {
 
 template <class X>
 void spoil_shape(const Battery<X>& t) {
-  t.no_enumerator(
-      "op_a", [](X & x) -> auto& { return x.op_a; });
-  t.no_enumerator(
-      "op_b", [](X & x) -> auto& { return x.op_b; });
+  t.no_enumerator("op_a", AT(x.op_a));
+  t.no_enumerator("op_b", AT(x.op_b));
   t.run("op_a=trans", [](X& x) { x.op_a = Op::trans; });
   t.run("op_b=conj_trans", [](X& x) { x.op_b = Op::conj_trans; });
   spoil_together(t, "m", [](X& x, std::int64_t value) { x.view_a.rows = x.view_c.rows = value; });
   spoil_together(t, "n", [](X& x, std::int64_t value) { x.view_b.cols = x.view_c.cols = value; });
   spoil_together(t, "k", [](X& x, std::int64_t value) { x.view_a.cols = x.view_b.rows = value; });
-  spoil_view(
-      t, "a", m, k, [](X & x) -> auto& { return x.view_a; }, 0);
-  spoil_view(
-      t, "b", k, n, [](X & x) -> auto& { return x.view_b; }, 0);
-  spoil_view(
-      t, "c", m, n, [](X & x) -> auto& { return x.view_c; }, m* n);
+  spoil_view(t, "a", m, k, AT(x.view_a), 0);
+  spoil_view(t, "b", k, n, AT(x.view_b), 0);
+  spoil_view(t, "c", m, n, AT(x.view_c), m * n);
 }
 
 // Options are judged where there is nothing to compute, too.

@@ -169,28 +169,17 @@ void spoil_few_options(const Battery<X>& t) {
 
 template <class X>
 void spoil_device_group(const Battery<X>& t) {
-  t.no_enumerator(
-      "op_a", [](X & x) -> auto& { return x.spoiled().op_a; });
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.spoiled().m; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.spoiled().n; });
-  t.numbers(
-      "k", 0, [](X & x) -> auto& { return x.spoiled().k; });
-  t.numbers(
-      "lda", m, [](X & x) -> auto& { return x.spoiled().lda; });
-  t.numbers(
-      "ldb", k, [](X & x) -> auto& { return x.spoiled().ldb; });
-  t.numbers(
-      "ldc", m, [](X & x) -> auto& { return x.spoiled().ldc; });
-  t.numbers(
-      "count", 0, [](X & x) -> auto& { return x.spoiled().count; });
-  t.null(
-      "a", [](X & x) -> auto& { return x.spoiled().a; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.spoiled().b; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.spoiled().c; });
+  t.no_enumerator("op_a", AT(x.spoiled().op_a));
+  t.numbers("m", 0, AT(x.spoiled().m));
+  t.numbers("n", 0, AT(x.spoiled().n));
+  t.numbers("k", 0, AT(x.spoiled().k));
+  t.numbers("lda", m, AT(x.spoiled().lda));
+  t.numbers("ldb", k, AT(x.spoiled().ldb));
+  t.numbers("ldc", m, AT(x.spoiled().ldc));
+  t.numbers("count", 0, AT(x.spoiled().count));
+  t.null("a", AT(x.spoiled().a));
+  t.null("b", AT(x.spoiled().b));
+  t.null("c", AT(x.spoiled().c));
   spoil_few_options(t);
 }
 
@@ -199,37 +188,22 @@ void tell_device_groups() {
   spoil_device_group(g);
   spoil_info(g);
   const Battery<DeviceVariable> v("gemm_variable(device)");
-  v.no_enumerator(
-      "op_a", [](DeviceVariable & x) -> auto& { return x.items.op_a; });
-  v.no_enumerator(
-      "op_b", [](DeviceVariable & x) -> auto& { return x.items.op_b; });
-  v.numbers(
-      "max_m", 0, [](DeviceVariable & x) -> auto& { return x.items.max_m; });
-  v.numbers(
-      "max_n", 0, [](DeviceVariable & x) -> auto& { return x.items.max_n; });
-  v.numbers(
-      "max_k", 0, [](DeviceVariable & x) -> auto& { return x.items.max_k; });
+  v.no_enumerator("op_a", AT(x.items.op_a));
+  v.no_enumerator("op_b", AT(x.items.op_b));
+  v.numbers("max_m", 0, AT(x.items.max_m));
+  v.numbers("max_n", 0, AT(x.items.max_n));
+  v.numbers("max_k", 0, AT(x.items.max_k));
   v.run("max_m=65", [](DeviceVariable& x) { x.items.max_m = 65; });
-  v.numbers(
-      "count", 0, [](DeviceVariable & x) -> auto& { return x.items.count; });
-  v.null(
-      "m", [](DeviceVariable & x) -> auto& { return x.items.m; });
-  v.null(
-      "n", [](DeviceVariable & x) -> auto& { return x.items.n; });
-  v.null(
-      "k", [](DeviceVariable & x) -> auto& { return x.items.k; });
-  v.null(
-      "a", [](DeviceVariable & x) -> auto& { return x.items.a; });
-  v.null(
-      "lda", [](DeviceVariable & x) -> auto& { return x.items.lda; });
-  v.null(
-      "b", [](DeviceVariable & x) -> auto& { return x.items.b; });
-  v.null(
-      "ldb", [](DeviceVariable & x) -> auto& { return x.items.ldb; });
-  v.null(
-      "c", [](DeviceVariable & x) -> auto& { return x.items.c; });
-  v.null(
-      "ldc", [](DeviceVariable & x) -> auto& { return x.items.ldc; });
+  v.numbers("count", 0, AT(x.items.count));
+  v.null("m", AT(x.items.m));
+  v.null("n", AT(x.items.n));
+  v.null("k", AT(x.items.k));
+  v.null("a", AT(x.items.a));
+  v.null("lda", AT(x.items.lda));
+  v.null("b", AT(x.items.b));
+  v.null("ldb", AT(x.items.ldb));
+  v.null("c", AT(x.items.c));
+  v.null("ldc", AT(x.items.ldc));
   spoil_info(v);
   spoil_few_options(v);
 }
@@ -237,35 +211,24 @@ void tell_device_groups() {
 void tell_device_stacks() {
   const Battery<DeviceStack> t("gemm_stack(device)");
   spoil_device_group(t);
-  t.null(
-      "offsets", [](DeviceStack & x) -> auto& { return x.spoiled().offsets; });
+  t.null("offsets", AT(x.spoiled().offsets));
   t.run("a=c", [](DeviceStack& x) { x.spoiled().a = x.spoiled().c; });
   const Battery<PlanOfStacks> p("plan_stacks");
   spoil_device_group(p);
-  p.no_enumerator(
-      "lists", [](PlanOfStacks & x) -> auto& { return x.lists; });
-  p.null(
-      "offsets", [](PlanOfStacks & x) -> auto& { return x.spoiled().offsets; });
-  p.numbers(
-      "offsets[1].a", 0, [](PlanOfStacks & x) -> auto& { return x.offsets[1].a; });
-  p.numbers(
-      "offsets[1].c", 0, [](PlanOfStacks & x) -> auto& { return x.offsets[1].c; });
+  p.no_enumerator("lists", AT(x.lists));
+  p.null("offsets", AT(x.spoiled().offsets));
+  p.numbers("offsets[1].a", 0, AT(x.offsets[1].a));
+  p.numbers("offsets[1].c", 0, AT(x.offsets[1].c));
 }
 
 void tell_device_layouts() {
   const Battery<DeviceInterleave> t("interleave(device)");
-  t.numbers(
-      "from.rows", m, [](DeviceInterleave & x) -> auto& { return x.from.rows; });
-  t.numbers(
-      "from.ld", m, [](DeviceInterleave & x) -> auto& { return x.from.ld; });
-  t.numbers(
-      "from.count", batch, [](DeviceInterleave & x) -> auto& { return x.from.count; });
-  t.numbers(
-      "to.block", 1, [](DeviceInterleave & x) -> auto& { return x.to.block; });
-  t.null(
-      "from.data", [](DeviceInterleave & x) -> auto& { return x.from.data; });
-  t.null(
-      "to.data", [](DeviceInterleave & x) -> auto& { return x.to.data; });
+  t.numbers("from.rows", m, AT(x.from.rows));
+  t.numbers("from.ld", m, AT(x.from.ld));
+  t.numbers("from.count", batch, AT(x.from.count));
+  t.numbers("to.block", 1, AT(x.to.block));
+  t.null("from.data", AT(x.from.data));
+  t.null("to.data", AT(x.to.data));
   t.run("device=-1", [](DeviceInterleave& x) { x.options.queue.device = -1; });
   t.run("threads=-1", [](DeviceInterleave& x) { x.options.threads = -1; });
   tell_of("prepare_layout", "rows=-1", [] { prepare_layout(context(), DType::f64, -1, 1); });

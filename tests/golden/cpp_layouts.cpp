@@ -37,40 +37,28 @@ struct ToPointers : Conversion {
 template <class X, class Get>
 void spoil_converted(const Battery<X>& t, const std::string& name, std::int64_t cols, Get view,
                      std::int64_t least_stride) {
-  t.numbers(
-      name + ".rows", m, [&](X & x) -> auto& { return view(x).rows; });
-  t.numbers(
-      name + ".cols", cols, [&](X & x) -> auto& { return view(x).cols; });
-  t.numbers(
-      name + ".ld", m, [&](X & x) -> auto& { return view(x).ld; });
-  t.null(
-      name + ".data", [&](X & x) -> auto& { return view(x).data; });
+  t.numbers(name + ".rows", m, AT(view(x).rows));
+  t.numbers(name + ".cols", cols, AT(view(x).cols));
+  t.numbers(name + ".ld", m, AT(view(x).ld));
+  t.null(name + ".data", AT(view(x).data));
   X sample;
-  t.small_numbers(
-      name + ".count", batch, [&](X & x) -> auto& { return view(x).count; });
+  t.small_numbers(name + ".count", batch, AT(view(x).count));
   // An array of pointers is read as far as its count says.
   if (!std::is_pointer_v<std::remove_cvref_t<decltype(*view(sample).data)>>)
     t.run(name + ".count=INT64_MAX", [&](X& x) { view(x).count = int64_max; });
-  if constexpr (requires { view(sample).block; })
-    t.numbers(
-        name + ".block", 1, [&](X & x) -> auto& { return view(x).block; });
+  if constexpr (requires { view(sample).block; }) t.numbers(name + ".block", 1, AT(view(x).block));
   if constexpr (requires { view(sample).stride; }) {
-    t.numbers(
-        name + ".stride", least_stride, [&](X & x) -> auto& { return view(x).stride; });
-    t.numbers(
-        name + ".outer_count", 1, [&](X & x) -> auto& { return view(x).outer_count; });
-    t.numbers(
-        name + ".outermost_count", 1, [&](X & x) -> auto& { return view(x).outermost_count; });
+    t.numbers(name + ".stride", least_stride, AT(view(x).stride));
+    t.numbers(name + ".outer_count", 1, AT(view(x).outer_count));
+    t.numbers(name + ".outermost_count", 1, AT(view(x).outermost_count));
   }
 }
 
 template <class X>
 Battery<X> tell_conversion(const char* call, std::int64_t cols) {
   const Battery<X> t(call);
-  spoil_converted(
-      t, "from", cols, [](X & x) -> auto& { return x.from; }, 0);
-  spoil_converted(
-      t, "to", cols, [](X & x) -> auto& { return x.to; }, m* n);
+  spoil_converted(t, "from", cols, AT(x.from), 0);
+  spoil_converted(t, "to", cols, AT(x.to), m * n);
   t.run("threads=-1", [](X& x) { x.threads = -1; });
   t.run("count=0,threads=-1", [](X& x) { x.from.count = x.to.count = 0, x.threads = -1; });
   return t;

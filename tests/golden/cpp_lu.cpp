@@ -107,41 +107,31 @@ struct PlanRefine : PlanOfFactors {
 
 template <class X>
 void spoil_factors(const Battery<X>& t, const char* name = "a") {
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.n; });
-  t.numbers(
-      "lda", order, [](X & x) -> auto& { return x.lda; });
-  t.null(
-      name, [](X & x) -> auto& { return x.at_a; });
+  t.numbers("n", 0, AT(x.n));
+  t.numbers("lda", order, AT(x.lda));
+  t.null(name, AT(x.at_a));
 }
 
 template <class X>
 void spoil_given_pivots(const Battery<X>& t) {
-  t.null(
-      "pivots", [](X & x) -> auto& { return x.at_pivots; });
+  t.null("pivots", AT(x.at_pivots));
   for (const std::int64_t pivot : {std::int64_t(-1), std::int64_t(0), std::int64_t(1), order + 1})
     t.run("pivots[1]=" + std::to_string(pivot), [pivot](X& x) { x.pivots[1] = pivot; });
 }
 
 template <class X>
 void spoil_sides(const Battery<X>& t) {
-  t.no_enumerator(
-      "op", [](X & x) -> auto& { return x.op; });
-  t.numbers(
-      "nrhs", 0, [](X & x) -> auto& { return x.nrhs; });
-  t.numbers(
-      "ldb", order, [](X & x) -> auto& { return x.ldb; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.at_b; });
+  t.no_enumerator("op", AT(x.op));
+  t.numbers("nrhs", 0, AT(x.nrhs));
+  t.numbers("ldb", order, AT(x.ldb));
+  t.null("b", AT(x.at_b));
 }
 
 void tell_factor() {
   const Battery<Factor> t("lu_factor");
-  t.numbers(
-      "m", 0, [](Factor & x) -> auto& { return x.m; });
+  t.numbers("m", 0, AT(x.m));
   spoil_factors(t);
-  t.null(
-      "pivots", [](Factor & x) -> auto& { return x.to_pivots; });
+  t.null("pivots", AT(x.to_pivots));
   t.run("n=0,lda=0", [](Factor& x) { x.n = 0, x.lda = 0; });
   t.run("n=0,threads=-1", [](Factor& x) { x.n = 0, x.options.threads = -1; });
   spoil_options(t, spoiled_lu_options());
@@ -165,14 +155,10 @@ void tell_systems() {
   spoil_factors(r, "lu");
   spoil_given_pivots(r);
   spoil_sides(r);
-  r.numbers(
-      "ldlu", order, [](Refine & x) -> auto& { return x.ldlu; });
-  r.numbers(
-      "ldx", order, [](Refine & x) -> auto& { return x.ldx; });
-  r.null(
-      "a", [](Refine & x) -> auto& { return x.at_matrix; });
-  r.null(
-      "x", [](Refine & x) -> auto& { return x.at_x; });
+  r.numbers("ldlu", order, AT(x.ldlu));
+  r.numbers("ldx", order, AT(x.ldx));
+  r.null("a", AT(x.at_matrix));
+  r.null("x", AT(x.at_x));
   r.run("x=a", [](Refine& x) { x.at_matrix = x.at_x; });
   r.run("x=lu", [](Refine& x) { x.at_a = x.at_x; });
   r.run("x=b", [](Refine& x) { x.at_b = x.at_x; });
@@ -181,12 +167,9 @@ void tell_systems() {
 
 template <class X>
 void spoil_team(const Battery<X>& t) {
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.m; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.n; });
-  t.numbers(
-      "nb", 1, [](X & x) -> auto& { return x.nb; });
+  t.numbers("m", 0, AT(x.m));
+  t.numbers("n", 0, AT(x.n));
+  t.numbers("nb", 1, AT(x.nb));
   for (const int members : {-1, 0})
     t.run("team.members=" + std::to_string(members), [members](X& x) { x.team.members = members; });
   for (const int own : {-1, 2}) t.run("team.own=" + std::to_string(own), [own](X& x) { x.team.own = own; });
@@ -197,31 +180,22 @@ void spoil_team(const Battery<X>& t) {
 void tell_teams() {
   const Battery<Cyclic> t("lu_factor_cyclic");
   spoil_team(t);
-  t.numbers(
-      "lda", order, [](Cyclic & x) -> auto& { return x.lda; });
-  t.null(
-      "a", [](Cyclic & x) -> auto& { return x.at_a; });
-  t.null(
-      "pivots", [](Cyclic & x) -> auto& { return x.to_pivots; });
+  t.numbers("lda", order, AT(x.lda));
+  t.null("a", AT(x.at_a));
+  t.null("pivots", AT(x.to_pivots));
   const Battery<WhyNotCyclic> w("why_not_cyclic");
   spoil_team(w);
-  w.no_enumerator(
-      "dtype", [](WhyNotCyclic & x) -> auto& { return x.dtype; });
+  w.no_enumerator("dtype", AT(x.dtype));
 }
 
 template <class X>
 void spoil_lu_problem(const Battery<X>& t) {
-  t.no_enumerator(
-      "dtype", [](X & x) -> auto& { return x.problem.dtype; });
-  t.no_enumerator(
-      "location", [](X & x) -> auto& { return x.problem.location; });
+  t.no_enumerator("dtype", AT(x.problem.dtype));
+  t.no_enumerator("location", AT(x.problem.location));
   t.run("location=host", [](X& x) { x.problem.location = Location::host; });
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.problem.m; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.problem.n; });
-  t.numbers(
-      "lda", order, [](X & x) -> auto& { return x.problem.lda; });
+  t.numbers("m", 0, AT(x.problem.m));
+  t.numbers("n", 0, AT(x.problem.n));
+  t.numbers("lda", order, AT(x.problem.lda));
 }
 
 void tell_lu_plans() {
@@ -230,29 +204,19 @@ void tell_lu_plans() {
   spoil_options(t, spoiled_lu_options());
   const Battery<PlanSolve> s("plan_lu_solve");
   spoil_lu_problem(s);
-  s.no_enumerator(
-      "op", [](PlanSolve & x) -> auto& { return x.op; });
-  s.numbers(
-      "nrhs", 0, [](PlanSolve & x) -> auto& { return x.nrhs; });
-  s.numbers(
-      "ldb", order, [](PlanSolve & x) -> auto& { return x.ldb; });
+  s.no_enumerator("op", AT(x.op));
+  s.numbers("nrhs", 0, AT(x.nrhs));
+  s.numbers("ldb", order, AT(x.ldb));
   spoil_options(s, spoiled_lu_options());
   const Battery<PlanInverse> v("plan_lu_inverse");
-  v.numbers(
-      "n", 0, [](PlanInverse & x) -> auto& { return x.problem.n; });
-  v.numbers(
-      "ldinv", order, [](PlanInverse & x) -> auto& { return x.ldinv; });
+  v.numbers("n", 0, AT(x.problem.n));
+  v.numbers("ldinv", order, AT(x.ldinv));
   const Battery<PlanRefine> r("plan_lu_refine");
-  r.no_enumerator(
-      "op", [](PlanRefine & x) -> auto& { return x.op; });
-  r.numbers(
-      "nrhs", 0, [](PlanRefine & x) -> auto& { return x.nrhs; });
-  r.numbers(
-      "layout.lda", order, [](PlanRefine & x) -> auto& { return x.layout.lda; });
-  r.numbers(
-      "layout.ldb", order, [](PlanRefine & x) -> auto& { return x.layout.ldb; });
-  r.numbers(
-      "layout.ldx", order, [](PlanRefine & x) -> auto& { return x.layout.ldx; });
+  r.no_enumerator("op", AT(x.op));
+  r.numbers("nrhs", 0, AT(x.nrhs));
+  r.numbers("layout.lda", order, AT(x.layout.lda));
+  r.numbers("layout.ldb", order, AT(x.layout.ldb));
+  r.numbers("layout.ldx", order, AT(x.layout.ldx));
   r.run("steps=-1", [](PlanRefine& x) { x.steps = -1; });
 }
 

@@ -35,33 +35,22 @@ struct PlannedOnDevice : Planned {
 
 template <class X>
 void spoil_counts_of_plan(const Battery<X>& t) {
-  t.numbers(
-      "batch_count", 0, [](X & x) -> auto& { return x.problem.batch_count; });
+  t.numbers("batch_count", 0, AT(x.problem.batch_count));
   t.run("batch_count=7", [](X& x) { x.problem.batch_count = 7; });
-  t.numbers(
-      "block", 1, [](X & x) -> auto& { return x.problem.block; });
-  t.numbers(
-      "outer_count", 1, [](X & x) -> auto& { return x.problem.outer_count; });
-  t.numbers(
-      "outermost_count", 1, [](X & x) -> auto& { return x.problem.outermost_count; });
-  t.numbers(
-      "run", 1, [](X & x) -> auto& { return x.problem.run; });
+  t.numbers("block", 1, AT(x.problem.block));
+  t.numbers("outer_count", 1, AT(x.problem.outer_count));
+  t.numbers("outermost_count", 1, AT(x.problem.outermost_count));
+  t.numbers("run", 1, AT(x.problem.run));
 }
 
 template <class X>
 void spoil_kinds(const Battery<X>& t) {
-  t.no_enumerator(
-      "dtype", [](X & x) -> auto& { return x.problem.dtype; });
-  t.no_enumerator(
-      "alpha", [](X & x) -> auto& { return x.problem.alpha; });
-  t.no_enumerator(
-      "beta", [](X & x) -> auto& { return x.problem.beta; });
-  t.no_enumerator(
-      "residency", [](X & x) -> auto& { return x.problem.residency; });
-  t.no_enumerator(
-      "location", [](X & x) -> auto& { return x.problem.location; });
-  t.no_enumerator(
-      "sums", [](X & x) -> auto& { return x.problem.sums; });
+  t.no_enumerator("dtype", AT(x.problem.dtype));
+  t.no_enumerator("alpha", AT(x.problem.alpha));
+  t.no_enumerator("beta", AT(x.problem.beta));
+  t.no_enumerator("residency", AT(x.problem.residency));
+  t.no_enumerator("location", AT(x.problem.location));
+  t.no_enumerator("sums", AT(x.problem.sums));
   for (int layout = 0; layout <= 7; ++layout)
     t.run("layout=" + std::to_string(layout),
           [layout](X& x) { x.problem.layout = static_cast<Layout>(layout); });
@@ -71,22 +60,14 @@ void spoil_kinds(const Battery<X>& t) {
 
 void tell_problems() {
   const Battery<Planned> t("plan(single)");
-  t.no_enumerator(
-      "op_a", [](Planned & x) -> auto& { return x.problem.op_a; });
-  t.no_enumerator(
-      "op_b", [](Planned & x) -> auto& { return x.problem.op_b; });
-  t.numbers(
-      "m", 0, [](Planned & x) -> auto& { return x.problem.m; });
-  t.numbers(
-      "n", 0, [](Planned & x) -> auto& { return x.problem.n; });
-  t.numbers(
-      "k", 0, [](Planned & x) -> auto& { return x.problem.k; });
-  t.numbers(
-      "lda", m, [](Planned & x) -> auto& { return x.problem.lda; });
-  t.numbers(
-      "ldb", k, [](Planned & x) -> auto& { return x.problem.ldb; });
-  t.numbers(
-      "ldc", m, [](Planned & x) -> auto& { return x.problem.ldc; });
+  t.no_enumerator("op_a", AT(x.problem.op_a));
+  t.no_enumerator("op_b", AT(x.problem.op_b));
+  t.numbers("m", 0, AT(x.problem.m));
+  t.numbers("n", 0, AT(x.problem.n));
+  t.numbers("k", 0, AT(x.problem.k));
+  t.numbers("lda", m, AT(x.problem.lda));
+  t.numbers("ldb", k, AT(x.problem.ldb));
+  t.numbers("ldc", m, AT(x.problem.ldc));
   spoil_counts_of_plan(t);
   spoil_kinds(t);
   spoil_options(t, spoiled_gemm_options());
@@ -98,13 +79,11 @@ void tell_problems() {
   for (const auto& [name, field] :
        {Stride{"stride_a", &GemmProblem::stride_a}, Stride{"outer_a", &GemmProblem::outer_a},
         Stride{"outermost_b", &GemmProblem::outermost_b}})
-    s.numbers(
-        name, 0, [field](PlannedStrided & x) -> auto& { return x.problem.*field; });
+    s.numbers(name, 0, AT(x.problem.*field));
   for (const auto& [name, field] :
        {Stride{"stride_c", &GemmProblem::stride_c}, Stride{"outer_c", &GemmProblem::outer_c},
         Stride{"outermost_c", &GemmProblem::outermost_c}})
-    s.numbers(
-        name, m * n, [field](PlannedStrided & x) -> auto& { return x.problem.*field; });
+    s.numbers(name, m * n, AT(x.problem.*field));
 
   spoil_counts_of_plan(Battery<PlannedPointers>("plan(pointer)"));
   spoil_counts_of_plan(Battery<PlannedBlocks>("plan(block_interleaved)"));
@@ -136,12 +115,9 @@ struct RunOfPointers : Operands {
 
 void tell_runs() {
   const Battery<Run> t("GemmPlan::run");
-  t.null(
-      "a", [](Run & x) -> auto& { return x.at_a; });
-  t.null(
-      "b", [](Run & x) -> auto& { return x.at_b; });
-  t.null(
-      "c", [](Run & x) -> auto& { return x.at_c; });
+  t.null("a", AT(x.at_a));
+  t.null("b", AT(x.at_b));
+  t.null("c", AT(x.at_c));
   t.run("alpha=2", [](Run& x) { x.alpha = BatchScalar<double>(2.0); });
   t.run("beta=1", [](Run& x) { x.beta = BatchScalar<double>(1.0); });
   t.run("alpha.values", [](Run& x) { x.alpha = BatchScalar<double>(x.alphas.data()); });
@@ -152,12 +128,9 @@ void tell_runs() {
     x.made = plan(context(), parse_problem("gemm_batched:f64:nn:m=3,n=2,k=4:pointer:batch=3"));
   });
   const Battery<RunOfPointers> p("GemmPlan::run(pointer)");
-  p.null(
-      "a", [](RunOfPointers & x) -> auto& { return x.at_a; });
-  p.null(
-      "b", [](RunOfPointers & x) -> auto& { return x.at_b; });
-  p.null(
-      "c", [](RunOfPointers & x) -> auto& { return x.at_c; });
+  p.null("a", AT(x.at_a));
+  p.null("b", AT(x.at_b));
+  p.null("c", AT(x.at_c));
   p.run("plan=strided", [](RunOfPointers& x) {
     x.made = plan(context(), parse_problem("gemm_batched:f64:nn:m=3,n=2,k=4:strided:batch=3"));
   });
@@ -178,17 +151,14 @@ struct ChainCall : Operands {
 
 void tell_chains() {
   const Battery<ChainCall> t("run_chain");
-  t.numbers(
-      "count", 0, [](ChainCall & x) -> auto& { return x.count; });
+  t.numbers("count", 0, AT(x.count));
   t.run("count=2", [](ChainCall& x) { x.count = 2; });
   t.run("threads=-1", [](ChainCall& x) { x.options.threads = -1; });
   t.run("threads=4097", [](ChainCall& x) { x.options.threads = 4097; });
-  t.numbers(
-      "piece", 0, [](ChainCall & x) -> auto& { return x.options.piece; });
+  t.numbers("piece", 0, AT(x.options.piece));
   t.run("stream=0x10",
         [](ChainCall& x) { x.options.stream = reinterpret_cast<CUstream_st*>(std::uintptr_t(16)); });
-  t.null(
-      "passes[1].plan", [](ChainCall & x) -> auto& { return x.passes[1].plan; });
+  t.null("passes[1].plan", AT(x.passes[1].plan));
   t.run("passes[0].a=null", [](ChainCall& x) { x.passes[0].a.data = nullptr; });
   t.run("passes[1].b=null", [](ChainCall& x) { x.passes[1].b.data = nullptr; });
   t.run("passes[1].c=null", [](ChainCall& x) { x.passes[1].c.data = nullptr; });

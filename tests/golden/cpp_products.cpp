@@ -112,26 +112,18 @@ void tell_strided() {
 
 template <class Get>
 void spoil_levels_of(const Battery<Levels>& t, const std::string& name, Get view, std::int64_t least) {
-  t.numbers(
-      name + ".stride", least, [&](Levels & x) -> auto& { return view(x).stride; });
-  t.numbers(
-      name + ".outer_count", 2, [&](Levels & x) -> auto& { return view(x).outer_count; });
-  t.numbers(
-      name + ".outer_stride", 2 * least, [&](Levels & x) -> auto& { return view(x).outer_stride; });
-  t.numbers(
-      name + ".outermost_count", 2, [&](Levels & x) -> auto& { return view(x).outermost_count; });
-  t.numbers(
-      name + ".outermost_stride", 4 * least, [&](Levels & x) -> auto& { return view(x).outermost_stride; });
+  t.numbers(name + ".stride", least, AT(view(x).stride));
+  t.numbers(name + ".outer_count", 2, AT(view(x).outer_count));
+  t.numbers(name + ".outer_stride", 2 * least, AT(view(x).outer_stride));
+  t.numbers(name + ".outermost_count", 2, AT(view(x).outermost_count));
+  t.numbers(name + ".outermost_stride", 4 * least, AT(view(x).outermost_stride));
 }
 
 void tell_levels() {
   const Battery<Levels> t("gemm_batched(levels)");
-  spoil_levels_of(
-      t, "a", [](Levels & x) -> auto& { return x.view_a; }, 0);
-  spoil_levels_of(
-      t, "b", [](Levels & x) -> auto& { return x.view_b; }, 0);
-  spoil_levels_of(
-      t, "c", [](Levels & x) -> auto& { return x.view_c; }, m* n);
+  spoil_levels_of(t, "a", AT(x.view_a), 0);
+  spoil_levels_of(t, "b", AT(x.view_b), 0);
+  spoil_levels_of(t, "c", AT(x.view_c), m * n);
   spoil_count(t);
   spoil_together(t, "outer_count", [](Levels& x, std::int64_t value) {
     x.view_a.outer_count = x.view_b.outer_count = x.view_c.outer_count = value;
@@ -185,28 +177,17 @@ void tell_interleaved() {
 // Of the second group, or item, which is not the first that is looked at.
 template <class X>
 void spoil_second(const Battery<X>& t) {
-  t.no_enumerator(
-      "op_a", [](X & x) -> auto& { return x.second().op_a; });
-  t.no_enumerator(
-      "op_b", [](X & x) -> auto& { return x.second().op_b; });
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.second().m; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.second().n; });
-  t.numbers(
-      "k", 0, [](X & x) -> auto& { return x.second().k; });
-  t.numbers(
-      "lda", m, [](X & x) -> auto& { return x.second().lda; });
-  t.numbers(
-      "ldb", k, [](X & x) -> auto& { return x.second().ldb; });
-  t.numbers(
-      "ldc", m, [](X & x) -> auto& { return x.second().ldc; });
-  t.null(
-      "a", [](X & x) -> auto& { return x.second().a; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.second().b; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.second().c; });
+  t.no_enumerator("op_a", AT(x.second().op_a));
+  t.no_enumerator("op_b", AT(x.second().op_b));
+  t.numbers("m", 0, AT(x.second().m));
+  t.numbers("n", 0, AT(x.second().n));
+  t.numbers("k", 0, AT(x.second().k));
+  t.numbers("lda", m, AT(x.second().lda));
+  t.numbers("ldb", k, AT(x.second().ldb));
+  t.numbers("ldc", m, AT(x.second().ldc));
+  t.null("a", AT(x.second().a));
+  t.null("b", AT(x.second().b));
+  t.null("c", AT(x.second().c));
   spoil_info(t);
   for (const InfoMode mode : {InfoMode::all, InfoMode::group, InfoMode::any}) {
     const std::string name = "info=" + std::to_string(int(mode));
@@ -218,8 +199,7 @@ void spoil_second(const Battery<X>& t) {
 
 void tell_grouped() {
   const Battery<Grouped> t("gemm_grouped");
-  t.numbers(
-      "count", 0, [](Grouped & x) -> auto& { return x.second().count; });
+  t.numbers("count", 0, AT(x.second().count));
   t.run("a[2]=null", [](Grouped& x) { x.a_pointers[2] = nullptr; });
   spoil_empty(t, "all counts=0", [](Grouped& x) { x.groups[0].count = x.groups[1].count = 0; });
   t.run("b[1]=null", [](Grouped& x) { x.b_pointers[1] = nullptr; });

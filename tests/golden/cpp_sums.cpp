@@ -97,42 +97,26 @@ void tell_reduce_pointers() {
 
 template <class X>
 void spoil_stack_shape(const Battery<X>& t) {
-  t.no_enumerator(
-      "op_a", [](X & x) -> auto& { return x.second().op_a; });
-  t.no_enumerator(
-      "op_b", [](X & x) -> auto& { return x.second().op_b; });
-  t.numbers(
-      "m", 0, [](X & x) -> auto& { return x.second().m; });
-  t.numbers(
-      "n", 0, [](X & x) -> auto& { return x.second().n; });
-  t.numbers(
-      "k", 0, [](X & x) -> auto& { return x.second().k; });
-  t.numbers(
-      "lda", m, [](X & x) -> auto& { return x.second().lda; });
-  t.numbers(
-      "ldb", k, [](X & x) -> auto& { return x.second().ldb; });
-  t.numbers(
-      "ldc", m, [](X & x) -> auto& { return x.second().ldc; });
-  t.numbers(
-      "count", 0, [](X & x) -> auto& { return x.second().count; });
+  t.no_enumerator("op_a", AT(x.second().op_a));
+  t.no_enumerator("op_b", AT(x.second().op_b));
+  t.numbers("m", 0, AT(x.second().m));
+  t.numbers("n", 0, AT(x.second().n));
+  t.numbers("k", 0, AT(x.second().k));
+  t.numbers("lda", m, AT(x.second().lda));
+  t.numbers("ldb", k, AT(x.second().ldb));
+  t.numbers("ldc", m, AT(x.second().ldc));
+  t.numbers("count", 0, AT(x.second().count));
 }
 
 template <class X>
 void spoil_offsets(const Battery<X>& t) {
-  t.null(
-      "a", [](X & x) -> auto& { return x.second().a; });
-  t.null(
-      "b", [](X & x) -> auto& { return x.second().b; });
-  t.null(
-      "c", [](X & x) -> auto& { return x.second().c; });
-  t.null(
-      "offsets", [](X & x) -> auto& { return x.second().offsets; });
-  t.numbers(
-      "offsets[1].a", 0, [](X & x) -> auto& { return x.offsets[1].a; });
-  t.numbers(
-      "offsets[1].b", 0, [](X & x) -> auto& { return x.offsets[1].b; });
-  t.numbers(
-      "offsets[1].c", 0, [](X & x) -> auto& { return x.offsets[1].c; });
+  t.null("a", AT(x.second().a));
+  t.null("b", AT(x.second().b));
+  t.null("c", AT(x.second().c));
+  t.null("offsets", AT(x.second().offsets));
+  t.numbers("offsets[1].a", 0, AT(x.offsets[1].a));
+  t.numbers("offsets[1].b", 0, AT(x.offsets[1].b));
+  t.numbers("offsets[1].c", 0, AT(x.offsets[1].c));
   t.run("a=c", [](X& x) { x.second().a = x.c.data() + 6; });
   t.run("b=c", [](X& x) { x.second().b = x.c.data() + 4; });
 }
@@ -149,14 +133,10 @@ void tell_stacks() {
 
   const Battery<PointerStacks> p("gemm_stack(pointers)");
   spoil_stack_shape(p);
-  p.null(
-      "pointers", [](PointerStacks & x) -> auto& { return x.second().pointers; });
-  p.null(
-      "pointers[1].a", [](PointerStacks & x) -> auto& { return x.pointers[1].a; });
-  p.null(
-      "pointers[1].b", [](PointerStacks & x) -> auto& { return x.pointers[1].b; });
-  p.null(
-      "pointers[1].c", [](PointerStacks & x) -> auto& { return x.pointers[1].c; });
+  p.null("pointers", AT(x.second().pointers));
+  p.null("pointers[1].a", AT(x.pointers[1].a));
+  p.null("pointers[1].b", AT(x.pointers[1].b));
+  p.null("pointers[1].c", AT(x.pointers[1].c));
   p.run("pointers[1].a=c", [](PointerStacks& x) { x.pointers[1].a = x.pointers[1].c; });
   p.run("pointers[1].b=c", [](PointerStacks& x) { x.pointers[1].b = x.pointers[1].c; });
   p.run("checked,pointers[1].c=c+1",

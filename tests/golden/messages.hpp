@@ -97,6 +97,10 @@ void tell_of(const std::string& call, const std::string& what, F f) {
   tell(call, what, outcome_of(one));
 }
 
+// A function from a call `x` to one of its arguments: AT(x.options.max_m).
+#define AT(argument) \
+  [&](auto& x) -> auto& { return argument; }
+
 // Calls like one valid call, each with one argument spoiled. X holds the call's arguments and memory; it has
 // call(), areas() and, for what is accepted, perhaps result().
 template <class X>
