@@ -59,14 +59,9 @@ void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*,
   refuse_without_gpu();
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                            \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const;  \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*)    \
-      const;                                                                                                 \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) \
-      const;                                                                                                 \
-  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
-                                     std::span<std::byte>, CUstream_st*) const;
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, std::span<std::byte>, CUstream_st*) const; \
+  TILEWRIGHT_LU_SYSTEMS(T)
 TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 

@@ -33,6 +33,15 @@ std::span<const Candidate<DeviceLuOperation>> device_lu_candidates();
 // lu_explanation of a problem in device memory.
 Explanation device_lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options);
 
+// The functions of plans that use factors, of one type; with and without GPU sources.
+#define TILEWRIGHT_LU_SYSTEMS(T)                                                                             \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*)    \
+      const;                                                                                                 \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) \
+      const;                                                                                                 \
+  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
+                                     std::span<std::byte>, CUstream_st*) const;
+
 // All throw Error(invalid_argument) naming the argument.
 void validate_device(const LuOptions& options);
 

@@ -311,14 +311,6 @@ void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, c
                 stream);
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                            \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*)    \
-      const;                                                                                                 \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, std::span<std::byte>, CUstream_st*) \
-      const;                                                                                                 \
-  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*,         \
-                                     std::span<std::byte>, CUstream_st*) const;
-TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
-#undef TILEWRIGHT_INSTANTIATE
+TILEWRIGHT_FOR_TYPES(TILEWRIGHT_LU_SYSTEMS)
 
 }  // namespace tilewright
