@@ -19,7 +19,7 @@ std::int64_t rounded(std::int64_t value, std::int64_t piece) { return (value + p
 
 }  // namespace
 
-SmallBatch::SmallBatch(const SmallCase& one, std::int64_t count, std::mt19937& random)
+CheckedBatch::CheckedBatch(const SmallCase& one, std::int64_t count, std::mt19937& random)
     : case_(one), count_(count) {
   if (sizes_vary()) draw_sizes(random);
   if (one.faults)
@@ -40,16 +40,16 @@ SmallBatch::SmallBatch(const SmallCase& one, std::int64_t count, std::mt19937& r
   }
 }
 
-bool SmallBatch::by_pointer() const {
+bool CheckedBatch::by_pointer() const {
   const Layout layout = case_.problem.layout;
   return layout == Layout::pointer || layout == Layout::grouped || layout == Layout::variable;
 }
 
-std::int64_t SmallBatch::stored() const {
+std::int64_t CheckedBatch::stored() const {
   return is_interleaved(case_.problem.layout) ? rounded(count_, case_.problem.block) : count_;
 }
 
-void SmallBatch::draw_sizes(std::mt19937& random) {
+void CheckedBatch::draw_sizes(std::mt19937& random) {
   const GemmProblem& p = case_.problem;
   const auto draw = [&](std::int64_t most) {
     const std::int64_t least = std::min(case_.smallest, most);
@@ -71,7 +71,7 @@ void SmallBatch::draw_sizes(std::mt19937& random) {
 }
 
 // Places the matrices of a pointer batch in an order unrelated to their numbers.
-void SmallBatch::scatter() {
+void CheckedBatch::scatter() {
   const std::int64_t piece =
       case_.any_alignment ? 1 : std::max<std::int64_t>(1, sector_bytes / size_bytes(case_.problem.dtype));
   // A step that shares no factor with the count visits every number once.
@@ -91,7 +91,7 @@ void SmallBatch::scatter() {
   }
 }
 
-GemmProblem SmallBatch::problem(std::int64_t q) const {
+GemmProblem CheckedBatch::problem(std::int64_t q) const {
   GemmProblem p = case_.problem;
   if (!sizes_vary()) return p;
   std::int64_t* const members[] = {&p.m, &p.n, &p.k, &p.lda, &p.ldb, &p.ldc};
@@ -99,7 +99,7 @@ GemmProblem SmallBatch::problem(std::int64_t q) const {
   return p;
 }
 
-StoredOperand SmallBatch::matrix(int operand, std::int64_t q) const {
+StoredOperand CheckedBatch::matrix(int operand, std::int64_t q) const {
   if (operand == 2) q = first_of_sum(q);
   StoredOperand x = stored_operand(problem(q), operand);
   x.first = by_pointer() ? places_[operand][std::size_t(q)] : x.at(q, 0, 0);
@@ -112,7 +112,7 @@ struct SmallCheck::State {
   virtual ~State() = default;
   virtual CheckResult run(const CheckMemory& memory,
                           const std::function<void(const Operands&)>& run) const = 0;
-  const SmallBatch batch;
+  const CheckedBatch batch;
 };
 
 namespace {
@@ -341,7 +341,7 @@ SmallCheck::~SmallCheck() = default;
 SmallCheck::SmallCheck(SmallCheck&&) noexcept = default;
 SmallCheck& SmallCheck::operator=(SmallCheck&&) noexcept = default;
 
-const SmallBatch& SmallCheck::batch() const { return state_->batch; }
+const CheckedBatch& SmallCheck::batch() const { return state_->batch; }
 
 CheckResult SmallCheck::run(const CheckMemory& memory,
                             const std::function<void(const Operands&)>& run) const {

@@ -31,9 +31,9 @@ struct SmallCase {
 enum class SmallFault : unsigned char { none, null_a, null_b, null_c, bad_m, bad_lda, large_n };
 
 // A batch of small problems as it lies in memory, whatever its layout. It holds no elements.
-class SmallBatch {
+class CheckedBatch {
  public:
-  SmallBatch(const SmallCase& one, std::int64_t count, std::mt19937& random);
+  CheckedBatch(const SmallCase& one, std::int64_t count, std::mt19937& random);
 
   const SmallCase& one() const { return case_; }
   std::int64_t count() const { return count_; }
@@ -106,7 +106,7 @@ class SmallCheck {
   SmallCheck(SmallCheck&&) noexcept;
   SmallCheck& operator=(SmallCheck&&) noexcept;
 
-  const SmallBatch& batch() const;
+  const CheckedBatch& batch() const;
   // `run` multiplies, or queues the multiplication on the default stream. alpha and beta lie on the host;
   // per-problem scalars, sizes and codes lie in `memory` like everything else.
   CheckResult run(const CheckMemory& memory, const std::function<void(const Operands&)>& run) const;
