@@ -25,13 +25,13 @@ tilewright_status reduce(tilewright_context* context, const char* function, int 
 }
 
 // A list of a call that outlives it. By rows lists name A and B in turned places.
-struct Stack {
+struct StackCopy {
   SumList list;
   std::vector<StackOffsets> offsets;
   std::vector<StackPointers<void>> pointers;
 };
 
-void swap_lists(Stack& stack) {
+void swap_lists(StackCopy& stack) {
   SumList& list = stack.list;
   const auto swap_list = [&](auto& copy, auto& given) {
     if (given == nullptr || list.count() <= 0) return;
@@ -43,7 +43,8 @@ void swap_lists(Stack& stack) {
   swap_list(stack.pointers, list.pointers);
 }
 
-Stack to_stack(const tilewright_stack& x, int dtype, const void* beta, const tilewright_options* options) {
+StackCopy to_stack(const tilewright_stack& x, int dtype, const void* beta,
+                   const tilewright_options* options) {
   static_assert(sizeof(StackOffsets) == sizeof(tilewright_stack_offsets) &&
                 sizeof(StackPointers<void>) == sizeof(tilewright_stack_pointers));
   GemmProblem p;
@@ -52,7 +53,7 @@ Stack to_stack(const tilewright_stack& x, int dtype, const void* beta, const til
   const ProductCall call =
       to_call(dtype, {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, beta, x.c, x.ldc}, p,
               options, names_of(options));
-  Stack stack;
+  StackCopy stack;
   SumList& list = stack.list;
   list.problem = call.problem, list.names = &call.names;
   list.alpha = x.alpha;
@@ -65,7 +66,7 @@ Stack to_stack(const tilewright_stack& x, int dtype, const void* beta, const til
 
 // The stacks and their lists, as calls and plans take them.
 struct Stacks {
-  std::vector<Stack> stacks;
+  std::vector<StackCopy> stacks;
   std::vector<SumList> lists;
 };
 Stacks to_stacks(const tilewright_stack* stacks, std::int64_t stack_count, int dtype, const void* beta,
@@ -74,7 +75,7 @@ Stacks to_stacks(const tilewright_stack* stacks, std::int64_t stack_count, int d
   Stacks all;
   for (std::int64_t s = 0; s < stack_count; ++s)
     name_entry("stack", s, [&] { all.stacks.push_back(to_stack(stacks[s], dtype, beta, options)); });
-  for (const Stack& stack : all.stacks) all.lists.push_back(stack.list);
+  for (const StackCopy& stack : all.stacks) all.lists.push_back(stack.list);
   return all;
 }
 

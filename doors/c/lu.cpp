@@ -29,13 +29,6 @@ LuOptions to_lu_options(const tilewright_lu_options* given) {
   return result;
 }
 
-namespace {
-
-void require(const char* name, const void* address) {
-  if (address == nullptr) refuse(name, fmt::format("{} is null", name));
-}
-
-}  // namespace
 }  // namespace tilewright
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
@@ -44,7 +37,7 @@ tilewright_status tilewright_lu_factor(tilewright_context* context, tilewright_d
                                        int64_t n, void* a, int64_t lda, int64_t* pivots, int64_t* info,
                                        const tilewright_lu_options* options) {
   return with_context(context, [&](Context& ctx) {
-    require("info", info);
+    require_address("info", info);
     dispatch(to_dtype(dtype), [&]<class T>() {
       *info = lu_factor(ctx, m, n, static_cast<T*>(a), lda, pivots, to_lu_options(options)).info;
     });
@@ -67,7 +60,7 @@ tilewright_status tilewright_lu_inverse(tilewright_context* context, tilewright_
                                         void* a, int64_t lda, const int64_t* pivots, int64_t* info,
                                         const tilewright_lu_options* options) {
   return with_context(context, [&](Context& ctx) {
-    require("info", info);
+    require_address("info", info);
     dispatch(to_dtype(dtype), [&]<class T>() {
       *info = lu_inverse(ctx, n, static_cast<T*>(a), lda, pivots, to_lu_options(options)).info;
     });
@@ -80,7 +73,7 @@ tilewright_status tilewright_lu_refine(tilewright_context* context, tilewright_d
                                        void* x, int64_t ldx, double* backward_errors,
                                        const tilewright_lu_options* options) {
   return with_context(context, [&](Context& ctx) {
-    if (nrhs > 0) require("backward_errors", backward_errors);
+    if (nrhs > 0) require_address("backward_errors", backward_errors);
     dispatch(to_dtype(dtype), [&]<class T>() {
       const LuRefinement result =
           lu_refine(ctx, to_op(op), n, nrhs, static_cast<const T*>(a), lda, static_cast<const T*>(lu), ldlu,

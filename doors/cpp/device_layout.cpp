@@ -75,7 +75,7 @@ template <class Plain, class Blocks>
 void interleave_views(Context& context, DType dtype, const Plain& from, const Blocks& to,
                       const GemmOptions& options) {
   check_call_options(Access::impl(context), options, Location::device);
-  layout_check::check_plain("from", from, layout_check::Access::read);
+  layout_check::check_plain("from", from, layout_check::ViewAccess::read);
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);
   queue(context, true, dtype, from, to, options);
@@ -86,7 +86,7 @@ void deinterleave_views(Context& context, DType dtype, const Blocks& from, const
                         const GemmOptions& options) {
   check_call_options(Access::impl(context), options, Location::device);
   layout_check::check_interleaved("from", from);
-  layout_check::check_plain("to", to, layout_check::Access::write);
+  layout_check::check_plain("to", to, layout_check::ViewAccess::write);
   layout_check::check_pair(from, to);
   queue(context, false, dtype, to, from, options);
 }

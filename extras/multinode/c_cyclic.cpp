@@ -11,12 +11,8 @@
 namespace tilewright {
 namespace {
 
-void require(const char* name, const void* address) {
-  if (address == nullptr) refuse(name, fmt::format("{} is null", name));
-}
-
 LuTeam to_team(const tilewright_lu_team* team) {
-  require("team", team);
+  require_address("team", team);
   LuTeam result;
   result.members = team->members, result.own = team->own;
   if (team->broadcast != nullptr)
@@ -38,7 +34,7 @@ tilewright_status tilewright_lu_factor_cyclic(tilewright_context* context, tilew
                                               int64_t* info, const tilewright_lu_team* team,
                                               const tilewright_lu_options* options) {
   return with_context(context, [&](Context& ctx) {
-    require("info", info);
+    require_address("info", info);
     const LuTeam members = to_team(team);
     dispatch(to_dtype(dtype), [&]<class T>() {
       *info =

@@ -24,7 +24,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t places = 2;  // for blocks of others: one is used while the next arrives
+constexpr std::int64_t block_places = 2;  // for blocks of others: one is used while the next arrives
 
 struct CyclicJob {
   LuShape shape;  // shape of the whole matrix on the device
@@ -36,7 +36,7 @@ struct CyclicJob {
 };
 
 std::int64_t device_bytes(const LuShape& shape, std::int64_t own_columns) {
-  return shape.lda * (own_columns + places * shape.nb) * size_bytes(shape.dtype);
+  return shape.lda * (own_columns + block_places * shape.nb) * size_bytes(shape.dtype);
 }
 
 class CyclicLu {
@@ -52,7 +52,7 @@ class CyclicLu {
         copies_(gpu_),
         factored_(gpu_),
         updated_(gpu_) {
-    for (std::int64_t i = 0; i < places; ++i)
+    for (std::int64_t i = 0; i < block_places; ++i)
       places_.emplace_back(gpu_, job.team->members == 1 ? 0 : message_bytes(job.shape.m, nb()));
   }
 
@@ -97,11 +97,11 @@ class CyclicLu {
     PinnedBuffer message;
     GpuEvent arrived, looked_ahead, updated;
   };
-  BlockPlace& place_of(const LuStep& step) { return places_[std::size_t(step.index % places)]; }
+  BlockPlace& place_of(const LuStep& step) { return places_[std::size_t(step.index % block_places)]; }
 
   LuStep step_at(int index) const {
     LuStep step = engine_.step_at(index);
-    step.column = is_own(index) ? own_before(step.first) : job_.own_columns + index % places * nb();
+    step.column = is_own(index) ? own_before(step.first) : job_.own_columns + index % block_places * nb();
     return step;
   }
 

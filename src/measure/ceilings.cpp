@@ -15,7 +15,7 @@ namespace {
 constexpr int repetitions = 9;
 constexpr std::int64_t arena_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t memory_slice = std::int64_t{48} << 20;  // a few milliseconds
-constexpr std::int64_t l2_bytes = std::int64_t{480} << 10;
+constexpr std::int64_t l2_loop_bytes = std::int64_t{480} << 10;
 
 // Returns the GFLOP/s of all threads: the sum of the rates that each reached while all ran.
 double multiply_add_gflops(DType dtype, std::int64_t vector_bits, int threads) {
@@ -62,7 +62,7 @@ double memory_gbytes(const Arena& arena, bool use_c, bool read_c, int threads) {
 
 // Returns the GB/s of plain loops over equal parts that fit L2 together; every thread has its own.
 double l2_gbytes(const Arena& arena, bool read_c, int threads) {
-  const std::int64_t part = l2_bytes / 3 / 64 * 64;
+  const std::int64_t part = l2_loop_bytes / 3 / 64 * 64;
   constexpr int passes = 200;
   std::vector<double> rates;
   for (int r = 0; r < repetitions; ++r) {

@@ -14,8 +14,8 @@ namespace {
 using Codes = std::vector<int>;
 
 // A pointer batch of 2 x 2 identities times 1, 2, 3, ...: problem p's C must become p + 1 times the identity.
-struct Batch {
-  explicit Batch(int count)
+struct IdentityBatch {
+  explicit IdentityBatch(int count)
       : a(4 * std::size_t(count)),
         b(a.size()),
         c(a.size(), -1),
@@ -50,7 +50,7 @@ struct Batch {
 TEST(PointerInfo, AllModesReportAndComputeTheRest) {
   Context context;
   for (InfoMode mode : {InfoMode::all, InfoMode::group, InfoMode::any}) {
-    Batch x(6);
+    IdentityBatch x(6);
     x.a_pointers[1] = nullptr;
     x.b_pointers[3] = nullptr;
     x.c_pointers[4] = nullptr;
@@ -64,7 +64,7 @@ TEST(PointerInfo, AllModesReportAndComputeTheRest) {
 
 TEST(PointerInfo, CodesAreZeroWhenAllIsWell) {
   Context context;
-  Batch x(3);
+  IdentityBatch x(3);
   Codes codes(3, 99);
   x.run(context, {InfoMode::all, codes.data()});
   EXPECT_EQ(codes, Codes(3, 0));
@@ -73,7 +73,7 @@ TEST(PointerInfo, CodesAreZeroWhenAllIsWell) {
 
 TEST(PointerInfo, WithoutInfoNothingIsWritten) {
   Context context;
-  Batch x(6);
+  IdentityBatch x(6);
   x.b_pointers[3] = nullptr;
   try {
     x.run(context);
@@ -89,7 +89,7 @@ TEST(PointerInfo, WithoutInfoNothingIsWritten) {
 
 TEST(PointerInfo, PerProblemScalarsFollowTheirProblems) {
   Context context;
-  Batch x(4);
+  IdentityBatch x(4);
   x.a_pointers[1] = nullptr;
   const std::vector<double> alpha{10, 20, 30, 40};
   Codes codes(4);
@@ -106,7 +106,7 @@ TEST(PointerInfo, PerProblemScalarsFollowTheirProblems) {
 
 TEST(PointerInfo, NullIsFineWhereNothingIsRead) {
   Context context;
-  Batch x(3);
+  IdentityBatch x(3);
   x.a_pointers[1] = x.b_pointers[1] = nullptr;
   const std::vector<double> alpha{1, 0, 1};
   gemm_batched<double>(context, Op::none, Op::none, BatchScalar<double>(alpha.data()),
@@ -129,12 +129,12 @@ TEST(FixedInfo, AFaultOfTheWholeBatchIsReportedForAll) {
 
 TEST(FixedInfo, AModeNeedsCodes) {
   Context context;
-  Batch x(2);
+  IdentityBatch x(2);
   EXPECT_THROW(x.run(context, {InfoMode::all, nullptr}), Error);
   EXPECT_TRUE(x.untouched());
 }
 
-GemmGroup<double> group_of(Batch& x, std::size_t first, std::int64_t count) {
+GemmGroup<double> group_of(IdentityBatch& x, std::size_t first, std::int64_t count) {
   GemmGroup<double> group;
   group.m = group.n = group.k = group.lda = group.ldb = group.ldc = 2;
   group.a = &x.a_pointers[first];
@@ -147,7 +147,7 @@ GemmGroup<double> group_of(Batch& x, std::size_t first, std::int64_t count) {
 TEST(GroupedInfo, GroupsAndProblems) {
   Context context;
   for (InfoMode mode : {InfoMode::all, InfoMode::group, InfoMode::any}) {
-    Batch x(7);
+    IdentityBatch x(7);
     std::vector<GemmGroup<double>> groups{group_of(x, 0, 2), group_of(x, 2, 3), group_of(x, 5, 2)};
     groups[0].ldc = 1;
     x.a_pointers[3] = nullptr;
@@ -163,7 +163,7 @@ TEST(GroupedInfo, GroupsAndProblems) {
 
 TEST(GroupedInfo, WithoutInfoNothingIsWritten) {
   Context context;
-  Batch x(4);
+  IdentityBatch x(4);
   std::vector<GemmGroup<double>> groups{group_of(x, 0, 2), group_of(x, 2, 2)};
   groups[1].k = -1;
   try {
@@ -179,7 +179,7 @@ TEST(GroupedInfo, WithoutInfoNothingIsWritten) {
 
 TEST(VariableInfo, EachProblemIsItsOwn) {
   Context context;
-  Batch x(5);
+  IdentityBatch x(5);
   std::vector<GemmItem<double>> items;
   for (std::size_t p = 0; p < 5; ++p) {
     GemmItem<double> item;
@@ -200,7 +200,7 @@ TEST(VariableInfo, EachProblemIsItsOwn) {
 TEST(VariableInfo, EveryArgumentHasItsNumber) {
   Context context;
   const auto code_of = [&](void (*spoil)(GemmItem<double>&)) {
-    Batch x(1);
+    IdentityBatch x(1);
     GemmItem<double> item{Op::none, Op::none,        2, 2, 2, 1.0, x.a.data(), 2, x.b.data(), 2,
                           0.0,      x.c_pointers[0], 2};
     spoil(item);
@@ -222,7 +222,7 @@ TEST(VariableInfo, EveryArgumentHasItsNumber) {
 
 TEST(Overlap, AddressesOfAAndBMeanNothingIfTheyAreNotRead) {
   Context context;
-  Batch x(1);
+  IdentityBatch x(1);
   const MatrixView<double> c{x.c.data(), 2, 2, 2};
   EXPECT_THROW(gemm<double>(context, Op::none, Op::none, 1.0, c, c, 1.0, c), Error);
   gemm<double>(context, Op::none, Op::none, 0.0, c, c, 1.0, c);
@@ -233,9 +233,9 @@ TEST(Checked, OverlappingCIsFound) {
   Context context;
   GemmOptions checked;
   checked.checked = true;
-  Batch x(5);
+  IdentityBatch x(5);
   x.c_pointers[1] = x.c_pointers[3] + 2;  // half of problem 3's C and half of problem 4's
-  EXPECT_NO_THROW(Batch(5).run(context, {}, checked));
+  EXPECT_NO_THROW(IdentityBatch(5).run(context, {}, checked));
   try {
     x.run(context, {}, checked);
     FAIL();
@@ -256,7 +256,7 @@ TEST(Checked, GroupsAndItemsAreSearchedAcross) {
   Context context;
   GemmOptions checked;
   checked.checked = true;
-  Batch x(4);
+  IdentityBatch x(4);
   x.c_pointers[3] = x.c_pointers[0];
   std::vector<GemmGroup<double>> groups{group_of(x, 0, 2), group_of(x, 2, 2)};
   EXPECT_THROW(gemm_grouped<double>(context, groups, checked), Error);

@@ -23,7 +23,7 @@ namespace {
 
 std::string kernel_sources() { return TILEWRIGHT_TEST_SHARE; }
 
-constexpr int layouts = 8, scales_by_values = 7;
+constexpr int layout_count = 8, scales_by_values = 7;
 
 // Makes a problem of each layout, with the layout's special features.
 GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
@@ -148,11 +148,11 @@ TEST_F(GemmSmallInstances, EveryWayInWithEveryWayOutCompiles) {
   std::mt19937 random(7);
   constexpr DType dtypes[] = {DType::c128, DType::f32, DType::f64, DType::c64};
   std::map<std::pair<GemmSmallLoad, GemmSmallStore>, int> seen;
-  for (int turn = 0; turn < 2 * layouts; ++turn) {
+  for (int turn = 0; turn < 2 * layout_count; ++turn) {
     const DType dtype = dtypes[turn % 4];
-    const GemmSmallShape shape = gemm_small_shape(of_layout(turn % layouts, dtype, random), 16);
+    const GemmSmallShape shape = gemm_small_shape(of_layout(turn % layout_count, dtype, random), 16);
     for (const auto& config : gemm_small_space(shape, dtype, fictional_gpu(90)).sample(12, random))
-      if (seen[{config.load, config.store}] <= turn / layouts) {
+      if (seen[{config.load, config.store}] <= turn / layout_count) {
         ++seen[{config.load, config.store}];
         expect_compiles(shape, config, dtype, 90);
       }
@@ -165,7 +165,7 @@ TEST_F(GemmSmallInstances, EveryKindCompiles) {
   constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
   int turn = 0;
   for (const int capability : {90, 80, 75})
-    for (int layout = 0; layout < layouts; ++layout) {
+    for (int layout = 0; layout < layout_count; ++layout) {
       const DType dtype = dtypes[turn++ % 4];
       const GemmProblem p = of_layout(layout, dtype, random);
       const GemmSmallShape shape = gemm_small_shape(p, 16, random() % 3 == 0 || layout == scales_by_values);

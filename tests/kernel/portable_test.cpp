@@ -248,7 +248,7 @@ void lay_out(GemmProblem& q, std::int64_t pad) {
 }
 
 constexpr Op all_ops[] = {Op::none, Op::trans, Op::conj_trans};
-constexpr DType all_types[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+constexpr DType portable_types[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 constexpr Layout all_layouts[] = {Layout::single, Layout::strided, Layout::pointer, Layout::interleaved,
                                   Layout::block_interleaved};
 
@@ -264,7 +264,7 @@ TEST_P(PortableLayoutTest, MatchesTheLoopAtEdgeSizes) {
                    betas[] = {Scalar::zero, Scalar::one, Scalar::general};
   each_target([&] {
     std::int64_t turn = 0;
-    for (const DType dtype : all_types)
+    for (const DType dtype : portable_types)
       for (const Op op_a : all_ops)
         for (const Op op_b : all_ops)
           for (const std::int64_t m : edges) {
@@ -287,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, PortableLayoutTest, ::testing::ValuesIn(all_la
 
 TEST_F(PortableTest, EveryConfigOfTheSpaceIsRight) {
   each_target([&] {
-    for (const DType dtype : all_types)
+    for (const DType dtype : portable_types)
       for (const Layout layout : {Layout::strided, Layout::block_interleaved})
         for (const Op op : {Op::none, Op::conj_trans}) {
           GemmProblem q = problem_of(dtype, layout, op, op, layout == Layout::strided ? 37 : 7, 19, 6);
@@ -312,8 +312,8 @@ TEST_F(PortableTest, RandomProblems) {
       const Layout layout = all_layouts[draw(5)];
       const bool slots = layout == Layout::interleaved || layout == Layout::block_interleaved;
       const int limit = slots ? 17 : 65;
-      GemmProblem q = problem_of(all_types[draw(4)], layout, all_ops[draw(3)], all_ops[draw(3)], draw(limit),
-                                 draw(limit), draw(limit));
+      GemmProblem q = problem_of(portable_types[draw(4)], layout, all_ops[draw(3)], all_ops[draw(3)],
+                                 draw(limit), draw(limit), draw(limit));
       lay_out(q, draw(4));
       q.alpha = Scalar(1 + draw(2));
       q.beta = Scalar(draw(3));
@@ -330,7 +330,7 @@ TEST_F(PortableTest, RandomProblems) {
 
 TEST_F(PortableTest, BroadcastOperands) {
   each_target([&] {
-    for (const DType dtype : all_types) {
+    for (const DType dtype : portable_types) {
       GemmProblem q = problem_of(dtype, Layout::strided, Op::none, Op::trans, 9, 5, 7);
       lay_out(q, 1);
       q.stride_a = 0;

@@ -6,7 +6,7 @@
 namespace tilewright::testing {
 namespace {
 
-LuProblem square(std::int64_t n) {
+LuProblem square_lu(std::int64_t n) {
   LuProblem p;
   p.m = p.n = p.lda = n;
   return p;
@@ -23,7 +23,7 @@ std::int64_t best_of(const HostModel& host, const UpdateSeconds& update) {
   std::int64_t best = 0;
   double least_s = 1e300;
   for (std::int64_t nb = 32; nb <= 1024; nb += 32) {
-    const double seconds = blocked_seconds(host, square(4096), nb, update);
+    const double seconds = blocked_seconds(host, square_lu(4096), nb, update);
     if (seconds < least_s) best = nb, least_s = seconds;
   }
   return best;
@@ -56,7 +56,7 @@ TEST(LuPanels, ASlowCpuMakesThemNarrower) {
 
 TEST(LuPanels, AreTheCallersOrByTheModels) {
   SimulatedContext c(1);
-  const LuProblem problem = square(3000), tiny = square(40);
+  const LuProblem problem = square_lu(3000), tiny = square_lu(40);
   for (const Target target : {Target::cpu, Target::gpu, Target::hybrid}) {
     const LuOptions given = lu_options("blocked", target, 77), none = lu_options("blocked", target, 0);
     EXPECT_EQ(panel_columns({c.context, problem, given}), 77);

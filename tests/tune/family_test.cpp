@@ -28,9 +28,9 @@ class Told : public TuneWatcher {
   std::int64_t stop_after = -1;
 };
 
-class Session : public ::testing::Test {
+class FamilySession : public ::testing::Test {
  protected:
-  Session() {
+  FamilySession() {
     add_dummy_family();
     how_.families.insert(how_.families.begin(), &dummy_family());
     options_.budget_s = 1;
@@ -46,7 +46,7 @@ class Session : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(Session, AFamilyOfItsOwnFileIsSearchedKeptAndLookedUp) {
+TEST_F(FamilySession, AFamilyOfItsOwnFileIsSearchedKeptAndLookedUp) {
   WisdomStore store(folder_ / "w.sqlite", sqlite::Mode::write);
   options_.store = &store;
   Told told;
@@ -66,7 +66,7 @@ TEST_F(Session, AFamilyOfItsOwnFileIsSearchedKeptAndLookedUp) {
   EXPECT_EQ(found, nlohmann::json({{"units", 5}}));
 }
 
-TEST_F(Session, AFamilyOfItsOwnFolderIsPlannedByWhatWasTuned) {
+TEST_F(FamilySession, AFamilyOfItsOwnFolderIsPlannedByWhatWasTuned) {
   WisdomStore store(folder_ / "w.sqlite", sqlite::Mode::write);
   options_.store = &store;
   std::vector<GemmCandidate> list(gemm_candidates().begin(), gemm_candidates().end());
@@ -83,7 +83,7 @@ TEST_F(Session, AFamilyOfItsOwnFolderIsPlannedByWhatWasTuned) {
   EXPECT_EQ(planned(), std::pair(WisdomMatch::exact, to_json(DummyConfig{5})));
 }
 
-TEST_F(Session, WhatWisdomKnowsIsTheIncumbent) {
+TEST_F(FamilySession, WhatWisdomKnowsIsTheIncumbent) {
   how_.known = [](const GemmProblem&) { return nlohmann::json({{"units", 6}}); };
   how_.rules.conditions = {AxisCondition::parse("units>=8")};
   Told told;
@@ -92,7 +92,7 @@ TEST_F(Session, WhatWisdomKnowsIsTheIncumbent) {
   EXPECT_EQ(told.results.at(0).regret > 0.1, true);
 }
 
-TEST_F(Session, GoesOnFromItsLog) {
+TEST_F(FamilySession, GoesOnFromItsLog) {
   options_.log.path = folder_ / "sweep.jsonl";
   Told first;
   first.stop_after = 1;
@@ -118,7 +118,7 @@ TEST_F(Session, GoesOnFromItsLog) {
   EXPECT_THROW(run({large_, small_}, second), Error) << "another run's log";
 }
 
-TEST_F(Session, RefusesWhatNoFamilyServesBeforeAnyWork) {
+TEST_F(FamilySession, RefusesWhatNoFamilyServesBeforeAnyWork) {
   Told told;
   const auto refused = [&](const std::string& text) -> std::string {
     try {

@@ -13,13 +13,13 @@
 namespace tilewright {
 namespace {
 
-using Rows = std::vector<LeastSquaresRow>;
+using Points = std::vector<LeastSquaresRow>;
 
 // value = a + b x + c x^2 over five powers of ten.
-Rows parabola(double a, double b, double c, double noise = 0) {
+Points parabola(double a, double b, double c, double noise = 0) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
-  Rows rows;
+  Points rows;
   for (double x = 1; x < 1e5; x *= 1.5) {
     const double value = (a + b * x + c * x * x) * (1 + noise * normal(random));
     rows.push_back({{1, x, x * x}, value, noise});
@@ -76,7 +76,7 @@ TEST(LeastSquares, FindsTheBestSetWithoutANegativeOne) {
   const auto fit = least_squares(rows);
   double others = 1e9;
   for (unsigned set = 1; set < 8; ++set) {
-    Rows some = rows;
+    Points some = rows;
     for (auto& row : some)
       for (std::size_t j = 0; j < 3; ++j)
         if (!(set >> j & 1)) row.terms[j] = 0;
@@ -88,7 +88,7 @@ TEST(LeastSquares, FindsTheBestSetWithoutANegativeOne) {
 }
 
 TEST(LeastSquares, TermsThatCannotBeToldApartCountOnce) {
-  Rows rows;
+  Points rows;
   for (double x = 1; x < 100; x *= 2) rows.push_back({{x, 3 * x}, 6 * x, 0});
   const auto fit = least_squares(rows);
   EXPECT_LT(fit.residual, 1e-12);

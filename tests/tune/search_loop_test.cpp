@@ -77,7 +77,7 @@ SearchOutcome found(FakePool& pool, const SearchOptions& options, std::optional<
   return search(to_string(problem()), pool, options, quick, incumbent, options.clock.now());
 }
 
-std::vector<double> many(std::size_t count, std::size_t best, double least) {
+std::vector<double> many_costs(std::size_t count, std::size_t best, double least) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < count; ++i)
     seconds.push_back(1 + 0.3 * double((i * 37) % count) / double(count));
@@ -86,7 +86,7 @@ std::vector<double> many(std::size_t count, std::size_t best, double least) {
 }
 
 TEST(SearchLoop, FindsTheBestAndSaysHowSurely) {
-  FakePool pool(many(100, 61, 0.8));
+  FakePool pool(many_costs(100, 61, 0.8));
   const SearchOutcome outcome = found(pool, {});
   EXPECT_EQ(outcome.winner, 61u);
   EXPECT_TRUE(outcome.decided);
@@ -104,7 +104,7 @@ TEST(SearchLoop, FindsTheBestAndSaysHowSurely) {
 }
 
 TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
-  FakePool pool(many(20, 3, 0.5));
+  FakePool pool(many_costs(20, 3, 0.5));
   SearchOptions options;
   options.clock = BudgetClock::of_turns();
   options.budget_s = 10 * quick.shortest_turn_s;
@@ -118,7 +118,7 @@ TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
 
 TEST(SearchLoop, ABudgetOfTurnsIsTheSameSearchHoweverLongTheyTake) {
   const auto turns = [](double sleep_s) {
-    FakePool pool(many(20, 3, 0.5));
+    FakePool pool(many_costs(20, 3, 0.5));
     pool.sleep_s = sleep_s;
     SearchOptions options;
     options.clock = BudgetClock::of_turns();
@@ -132,7 +132,7 @@ TEST(SearchLoop, ABudgetOfTurnsIsTheSameSearchHoweverLongTheyTake) {
 }
 
 TEST(SearchLoop, FinalistsStayAwaySoThatRoundsFit) {
-  FakePool pool(many(20, 3, 0.5));
+  FakePool pool(many_costs(20, 3, 0.5));
   SearchOptions options;
   options.clock = BudgetClock::of_turns();
   options.budget_s =
@@ -157,7 +157,7 @@ TEST(SearchLoop, HalvingSeesThroughDrift) {
   const auto unsteady = [](int turn) { return turn > 240 && turn / 64 % 2 == 0 ? 1.2 : 1.0; };
   int right = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    FakePool pool(many(200, 61, 0.97));
+    FakePool pool(many_costs(200, 61, 0.97));
     pool.speed = unsteady;
     SearchOptions options;
     options.seed = seed;
@@ -226,7 +226,7 @@ TEST(SearchLoop, EnergyIsPowerTimesTime) {
 }
 
 TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {
-  FakePool pool(many(30, 5, 0.5));
+  FakePool pool(many_costs(30, 5, 0.5));
   pool.wrong = {5, 8};
   const SearchOutcome outcome = found(pool, {});
   EXPECT_NE(outcome.winner, 5u);
@@ -251,7 +251,7 @@ TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {
 }
 
 TEST(CheckedPool, NothingIsTimedBeforeItPassedTheGate) {
-  FakePool pool(many(3, 1, 0.5));
+  FakePool pool(many_costs(3, 1, 0.5));
   pool.wrong = {2};
   EXPECT_THROW(pool.time(2, 0), Error);
   EXPECT_EQ(pool.turns, 0);
@@ -300,7 +300,7 @@ TEST(SearchLoop, AResumedRunAsksTheGateNothingTwice) {
   const TempFolder folder;
   const std::string file = folder / "sweep.jsonl";
   const nlohmann::json run{{"strategy", "exhaustive"}};
-  FakePool pool(many(40, 5, 0.5));
+  FakePool pool(many_costs(40, 5, 0.5));
   pool.wrong = {9};
   SearchOptions options;
   {
@@ -311,7 +311,7 @@ TEST(SearchLoop, AResumedRunAsksTheGateNothingTwice) {
   }
   SweepLog log(file, run, true);
   options.log = &log;
-  FakePool again(many(40, 5, 0.5));
+  FakePool again(many_costs(40, 5, 0.5));
   const SearchOutcome outcome = found(again, options);
   EXPECT_EQ(again.gated, 0);
   EXPECT_EQ(outcome.winner, 5u);

@@ -67,7 +67,7 @@ std::int64_t span_of(const OperandLayout& x, std::int64_t problems) {
 }
 
 // Memory of the calling thread, kept from chain to chain because fresh pages cost time.
-class KeptMemory {
+class ChainMemory {
  public:
   std::byte* get(std::size_t bytes) {
     if (bytes <= bytes_) return memory_.get();
@@ -275,7 +275,7 @@ void Chain::run_piece(std::byte* scratch, std::int64_t first, std::int64_t count
 }
 
 void Chain::run_on_host() const {
-  KeptMemory& memory = PerThread<KeptMemory>::own();
+  ChainMemory& memory = PerThread<ChainMemory>::own();
   // Whole pages for each thread.
   const std::int64_t each = (rooms_.back() + room_multiple - 1) / room_multiple * room_multiple;
   std::byte* const scratch = each == 0 ? nullptr : memory.get(std::size_t(each * threads_));

@@ -11,10 +11,10 @@
 namespace tilewright {
 namespace {
 
-using Addresses = std::array<int, gemm_large_lanes>;
+using LaneAddresses = std::array<int, gemm_large_lanes>;
 
 // Returns the wavefronts of lanes [first, first + count): different words of one bank are served in turn.
-int phase_wavefronts(const Addresses& at, int bytes, int first, int count) {
+int phase_wavefronts(const LaneAddresses& at, int bytes, int first, int count) {
   std::array<std::array<int, gemm_large_lanes>, 32> words{};
   std::array<int, 32> counts{};
   for (int lane = first; lane < first + count; ++lane)
@@ -26,13 +26,13 @@ int phase_wavefronts(const Addresses& at, int bytes, int first, int count) {
     }
   return std::max(1, *std::max_element(counts.begin(), counts.end()));
 }
-bool neighbours_share(const Addresses& at, int first, int count, int distance) {
+bool neighbours_share(const LaneAddresses& at, int first, int count, int distance) {
   for (int lane = first; lane < first + count; ++lane)
     if (at[std::size_t(lane)] != at[std::size_t(lane ^ distance)]) return false;
   return true;
 }
 // A warp's reads of 8 or 16 bytes are split into halves or quarters; two merge if neighbours read the same.
-int read_wavefronts(const Addresses& at, int bytes) {
+int read_wavefronts(const LaneAddresses& at, int bytes) {
   const int lanes = std::min(32, 128 / bytes);
   int sum = 0;
   for (int first = 0; first < gemm_large_lanes; first += 2 * lanes) {
@@ -59,7 +59,7 @@ Reads count_reads(const GemmLargeOperand& operand, int rows, int groups) {
     for (int q = 0; q < groups; ++q)
       for (int s = 0; s < (k_pair ? 1 : 2); ++s)
         for (int h = 0; h < (k_pair || single ? 2 : 1); ++h) {
-          Addresses at{};
+          LaneAddresses at{};
           for (int lane = 0; lane < gemm_large_lanes; ++lane) {
             const int v = operand.variant(q, s, h), g = lane / 4, t = lane % 4;
             const int lead =
@@ -100,7 +100,7 @@ void read_rows(const GemmLargeConfig& c, const GemmLargeTile& tile, bool is_a, R
   const int step = gemm_large_step(c, tile.element_bytes), deep = std::min(packs.depth, step);
   for (int k = 0; k < step; k += deep)
     for (int i = 0; i < count; i += packs.rows) {
-      Addresses at{};
+      LaneAddresses at{};
       for (int lane = 0; lane < gemm_large_lanes; ++lane) {
         const int place = is_a ? gemm_large_lane_m(c, lane) : gemm_large_lane_n(c, lane);
         at[std::size_t(lane)] = tile.offset(place * packs.rows + packs.row(i, lanes), k);

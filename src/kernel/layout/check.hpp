@@ -52,11 +52,11 @@ void check_interleaved(const char* view, const InterleavedBatch<T, L>& x) {
   check_span(view, x.ld, x.cols, (Wide(x.count) / x.block + 1) * x.block);
 }
 
-enum class Access : std::uint8_t { read, write };
+enum class ViewAccess : std::uint8_t { read, write };
 
 // Refuses overlapping matrices of a written strided batch: they are disjoint or bands of one matrix's rows.
 template <class T, Location L>
-void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
+void check_plain(const char* view, const StridedBatch<T, L>& x, ViewAccess access) {
   check_shape(view, x);
   for (const auto& [name, count] :
        {std::pair("outer_count", x.outer_count), std::pair("outermost_count", x.outermost_count)})
@@ -70,7 +70,7 @@ void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
     refuse_argument(
         fmt::format("{}.stride", view),
         fmt::format("{}.stride = {} with count = {} spans more than 2^58 elements", view, x.stride, x.count));
-  if (access == Access::read || x.count < 2 || x.rows == 0 || x.cols == 0) return;
+  if (access == ViewAccess::read || x.count < 2 || x.rows == 0 || x.cols == 0) return;
   const bool apart = x.stride >= x.ld * (x.cols - 1) + x.rows;
   const bool bands = x.stride >= x.rows && (x.count - 1) * x.stride + x.rows <= x.ld;
   if (!apart && !bands)
@@ -81,7 +81,7 @@ void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
 
 // The device checks addresses in its own memory.
 template <class T, Location L>
-void check_plain(const char* view, const PointerBatch<T, L>& x, Access) {
+void check_plain(const char* view, const PointerBatch<T, L>& x, ViewAccess) {
   check_shape(view, x);
   check_span(view, x.ld, x.cols, 1);
   if (L == Location::device || x.rows == 0 || x.cols == 0) return;

@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-using layout_check::Access;
+using layout_check::ViewAccess;
 
 constexpr std::int64_t group_problems = 64;  // a whole number of vectors of every type
 template <class T>
@@ -69,7 +69,7 @@ void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int thre
   layout_check::check_shape("from", from);
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);
-  layout_check::check_plain("from", from, Access::read);
+  layout_check::check_plain("from", from, ViewAccess::read);
   refuse_negative("threads", threads);
   const GroupCopy common = copy_between(from, to);
   for_each_group(to, threads, [&](std::int64_t first, std::int64_t count, std::int64_t slot_count, T* slots) {
@@ -87,7 +87,7 @@ void deinterleave_batch(const InterleavedBatch<const T>& from, const Plain& to, 
   layout_check::check_interleaved("from", from);
   layout_check::check_shape("to", to);
   layout_check::check_pair(from, to);
-  layout_check::check_plain("to", to, Access::write);
+  layout_check::check_plain("to", to, ViewAccess::write);
   refuse_negative("threads", threads);
   const GroupCopy common = copy_between(to, from);
   for_each_group(from, threads, [&](std::int64_t first, std::int64_t count, std::int64_t, const T* slots) {

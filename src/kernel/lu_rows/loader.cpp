@@ -15,7 +15,7 @@ constexpr const char* rows_header = "kernel/lu_rows/stencil.cuh";
 constexpr int reduced_bytes = 16;  // of shared memory, for a number of the whole block
 
 template <class T>
-using RealPart = decltype(std::abs(T()));
+using RealOf = decltype(std::abs(T()));
 
 // Limit of the shared memory that closing a block may take.
 int most_shared_bytes(const GpuLimits& limits) { return std::min(96 << 10, limits.shared_bytes_per_block); }
@@ -212,7 +212,7 @@ void GpuLuRefine::backward_error(const void* r, const void* bound, std::int64_t 
                                  LuRefined* progress, CUstream_st* stream) const {
   const GpuLaunch geometry{blocks_for(runs_of(n) * columns), lu_rows_threads, reduced_bytes};
   dispatch(dtype_, [&]<class T>() {
-    using R = RealPart<T>;
+    using R = RealOf<T>;
     const R eps = std::numeric_limits<R>::epsilon() / 2;
     const R safe1 = R(n + 1) * std::numeric_limits<R>::min();
     LuBackwardErrorArgs<T, R> args{static_cast<const T*>(r),
@@ -229,7 +229,7 @@ void GpuLuRefine::backward_error(const void* r, const void* bound, std::int64_t 
 void GpuLuRefine::go_on(LuRefined* progress, double* errors, std::int64_t columns,
                         CUstream_st* stream) const {
   double eps = 0;
-  dispatch(dtype_, [&]<class T>() { eps = double(std::numeric_limits<RealPart<T>>::epsilon()) / 2; });
+  dispatch(dtype_, [&]<class T>() { eps = double(std::numeric_limits<RealOf<T>>::epsilon()) / 2; });
   LuGoOnArgs args{progress, errors, columns, eps};
   go_on_.launch({unsigned(runs_of(columns)), lu_rows_threads}, &args, stream);
 }

@@ -13,7 +13,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t ring_bytes = std::int64_t(64) << 20;
-constexpr std::int64_t least_piece_bytes = 8192;
+constexpr std::int64_t least_copied_bytes = 8192;
 
 LuShape shape_of(const StreamedLuJob& job) {
   return {job.dtype, job.m, job.n, device_ld(job.m, job.dtype), job.nb};
@@ -86,7 +86,7 @@ class Streamed : public LuTraffic {
                 CUstream_st* stream) override {
     Part& part = *parts_[std::size_t(owner)];
     for (const LuColumns& run : columns) part.rows.add(row, rows, run.first, run.count);
-    if (row + rows < job_.m && part.rows.most_rows() * element_bytes() < least_piece_bytes) return;
+    if (row + rows < job_.m && part.rows.most_rows() * element_bytes() < least_copied_bytes) return;
     hold_back_copies(part, stream);
     const std::int64_t end = row + rows;
     for (const auto& [first, run] : part.rows.take())
