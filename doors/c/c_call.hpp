@@ -83,9 +83,6 @@ inline BatchInfo to_info(int mode, int* codes) {
   return codes == nullptr ? BatchInfo{} : BatchInfo{info_mode, codes};
 }
 
-inline void require_address(const char* argument, const void* address) {
-  if (address == nullptr) refuse(argument, fmt::format("{} is null", argument));
-}
 template <class T>
 T value_of(const char* argument, const void* value) {
   require_address(argument, value);

@@ -57,6 +57,9 @@ class LastErrors {
 [[noreturn]] inline void refuse(const char* argument, const std::string& message) {
   throw Error(ErrorCode::invalid_argument, argument, message);
 }
+inline void require_address(const char* argument, const void* address) {
+  if (address == nullptr) refuse(argument, fmt::format("{} is null", argument));
+}
 
 template <class E>
 E to_enum(const char* argument, int value, int last) {
