@@ -61,6 +61,19 @@ void spoil_shape(const Battery<X>& t) {
   spoil_view(t, "c", m, n, AT(x.view_c), m * n);
 }
 
+// The shape of the second group, item or stack, which is not the first that is looked at.
+template <class X>
+void spoil_second_shape(const Battery<X>& t) {
+  t.no_enumerator("op_a", AT(x.second().op_a));
+  t.no_enumerator("op_b", AT(x.second().op_b));
+  t.numbers("m", 0, AT(x.second().m));
+  t.numbers("n", 0, AT(x.second().n));
+  t.numbers("k", 0, AT(x.second().k));
+  t.numbers("lda", m, AT(x.second().lda));
+  t.numbers("ldb", k, AT(x.second().ldb));
+  t.numbers("ldc", m, AT(x.second().ldc));
+}
+
 // Options are judged where there is nothing to compute, too.
 template <class X, class Empty>
 void spoil_empty(const Battery<X>& t, const std::string& name, Empty empty) {

@@ -174,17 +174,9 @@ void tell_interleaved() {
   spoil_options(t, spoiled_gemm_options());
 }
 
-// Of the second group, or item, which is not the first that is looked at.
 template <class X>
 void spoil_second(const Battery<X>& t) {
-  t.no_enumerator("op_a", AT(x.second().op_a));
-  t.no_enumerator("op_b", AT(x.second().op_b));
-  t.numbers("m", 0, AT(x.second().m));
-  t.numbers("n", 0, AT(x.second().n));
-  t.numbers("k", 0, AT(x.second().k));
-  t.numbers("lda", m, AT(x.second().lda));
-  t.numbers("ldb", k, AT(x.second().ldb));
-  t.numbers("ldc", m, AT(x.second().ldc));
+  spoil_second_shape(t);
   t.null("a", AT(x.second().a));
   t.null("b", AT(x.second().b));
   t.null("c", AT(x.second().c));

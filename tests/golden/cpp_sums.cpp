@@ -96,19 +96,6 @@ void tell_reduce_pointers() {
 }
 
 template <class X>
-void spoil_stack_shape(const Battery<X>& t) {
-  t.no_enumerator("op_a", AT(x.second().op_a));
-  t.no_enumerator("op_b", AT(x.second().op_b));
-  t.numbers("m", 0, AT(x.second().m));
-  t.numbers("n", 0, AT(x.second().n));
-  t.numbers("k", 0, AT(x.second().k));
-  t.numbers("lda", m, AT(x.second().lda));
-  t.numbers("ldb", k, AT(x.second().ldb));
-  t.numbers("ldc", m, AT(x.second().ldc));
-  t.numbers("count", 0, AT(x.second().count));
-}
-
-template <class X>
 void spoil_offsets(const Battery<X>& t) {
   t.null("a", AT(x.second().a));
   t.null("b", AT(x.second().b));
@@ -123,7 +110,8 @@ void spoil_offsets(const Battery<X>& t) {
 
 void tell_stacks() {
   const Battery<Stacks> t("gemm_stack(offsets)");
-  spoil_stack_shape(t);
+  spoil_second_shape(t);
+  t.numbers("count", 0, AT(x.second().count));
   spoil_offsets(t);
   t.run("n=1,offsets[1].c=0", [](Stacks& x) { x.second().n = 1, x.offsets[1].c = 0; });
   t.run("ldc=4,offsets[1].c=0", [](Stacks& x) { x.second().ldc = 4, x.offsets[1].c = 0; });
@@ -132,7 +120,8 @@ void tell_stacks() {
   spoil_options(t, spoiled_gemm_options());
 
   const Battery<PointerStacks> p("gemm_stack(pointers)");
-  spoil_stack_shape(p);
+  spoil_second_shape(p);
+  p.numbers("count", 0, AT(x.second().count));
   p.null("pointers", AT(x.second().pointers));
   p.null("pointers[1].a", AT(x.pointers[1].a));
   p.null("pointers[1].b", AT(x.pointers[1].b));
