@@ -52,7 +52,6 @@ std::span<const BatchTiling> batch_tilings(DType dtype, bool mma) {
                                                 mma_tile(64, 112, 16, 112, 2, 16, {0, 1, 1}),
                                                 ahead(mma_tile(64, 128, 32, 64, 2, 16, {-6, 2, -6})),
                                                 ahead(mma_tile(128, 64, 64, 32, 2, 16, {-6, 0, -6})),
-                                                mma_tile(64, 128, 32, 32, 2, 16, {-8, -7, 0}),
                                                 mma_tile(32, 160, 16, 80, 3, 16, {-8, -4, -2}),
                                                 mma_tile(160, 32, 80, 16, 3, 16, {-6, -5, 5}),
                                                 mma_tile(64, 64, 32, 32, 3, 16, {-3, -3, -3}),
