@@ -1,5 +1,6 @@
 // The space of large GEMM on the GPU: every axis with its values, and the constraints with their reasons.
 #include <algorithm>
+#include <bit>
 
 #include "kernel/gemm_large/gemm_large.hpp"
 
@@ -283,11 +284,12 @@ void add_memory(Space<C>& space, const Rules& r) {
 
 void add_reading(Space<C>& space, const Rules& r) {
   // Anzt's blk_m_a x blk_n_a: the arrangement covers the tile exactly.
-  const auto arrangements = [](const GemmLargeTile& tile, const C& c) {
+  const auto arrangements = [=](const GemmLargeTile& tile, const C& c) {
     std::vector<int> values{0};
     if (c.load != GemmLargeLoad::tensor)
-      for (int threads = 1; threads <= 128; ++threads)  // as their number and the tile divide
-        if (gemm_large_workers(c) % threads == 0 && gemm_large_reads_all(tile, c, threads))
+      for (int threads = 1; threads <= 128; ++threads)
+        if ((r.batched() || std::has_single_bit(unsigned(threads))) && gemm_large_workers(c) % threads == 0 &&
+            gemm_large_reads_all(tile, c, threads))
           values.push_back(threads);
     return values;
   };
