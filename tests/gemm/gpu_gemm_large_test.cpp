@@ -282,7 +282,7 @@ TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
   Context context;
   options_.candidate = "gpu_large";
   const GemmProblem p = packed(parse_problem(
-      "gemm_batched:f64:nt:m=261,n=190,k=131:strided:batch=3:beta=one:stride_a=34199:location=device"));
+      "gemm_batched:f64:nt:m=561,n=190,k=131:strided:batch=3:beta=one:stride_a=73499:location=device"));
   const GpuStream stream(*gpu_);
   for (const Way& way : ways) {
     if (!is_for(way, p)) continue;

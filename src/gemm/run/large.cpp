@@ -41,15 +41,10 @@ class LargeKernels {
       operands.workspace = loan->scratch();
       operands.counters = loan->zeros();
     }
-    const std::int64_t at_once = gemm_large_problems_at_once(problem_, kernel.shape(), kernel.config());
-    GemmProblem part = problem_;
-    for (std::int64_t q = 0; q < problem_.batch_count; q += at_once) {
-      part.batch_count = std::min(at_once, problem_.batch_count - q);
-      operands.a = static_cast<const char*>(o.a) + q * step_bytes(problem_.stride_a);
-      operands.b = static_cast<const char*>(o.b) + q * step_bytes(problem_.stride_b);
-      operands.c = static_cast<char*>(o.c) + q * step_bytes(problem_.stride_c);
-      kernel.launch(part, operands, stream_of(o));
-    }
+    operands.a = o.a;
+    operands.b = o.b;
+    operands.c = o.c;
+    kernel.launch(problem_, operands, stream_of(o));
   }
   const GemmLargeKernel& kernel() const { return *kernel_; }
 
@@ -68,11 +63,6 @@ class LargeKernels {
   void add_needs(const GemmLargeLaunch& needs) {
     scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::size_t>(needs.workspace_bytes));
     zero_bytes_ = std::max(zero_bytes_, static_cast<std::size_t>(needs.counter_count) * sizeof(unsigned));
-  }
-  // From one problem to the next, in the operand or in its array of addresses.
-  std::int64_t step_bytes(std::int64_t stride) const {
-    return problem_.layout == Layout::pointer ? std::int64_t(sizeof(void*))
-                                              : stride * size_bytes(problem_.dtype);
   }
   bool shares_tiles() const { return scratch_bytes_ + zero_bytes_ > 0; }
 

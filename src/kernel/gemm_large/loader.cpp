@@ -122,6 +122,25 @@ void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart&
 void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands& operands,
                              CUstream_st* stream) const {
   const Gpu::Current current(*gpu_);  // the driver needs it for encoding maps
+  const std::int64_t at_once = gemm_large_problems_at_once(problem, shape_, config_);
+  if (problem.batch_count <= at_once) return launch_at_once(problem, operands, stream);
+  // From one problem to the next, in the operand or in its array of addresses.
+  const auto bytes = [&](std::int64_t stride) {
+    return problem.layout == Layout::pointer ? std::int64_t(sizeof(void*)) : stride * size_bytes(dtype_);
+  };
+  GemmProblem part = problem;
+  GemmLargeOperands o = operands;
+  for (std::int64_t q = 0; q < problem.batch_count; q += at_once) {
+    part.batch_count = std::min(at_once, problem.batch_count - q);
+    o.a = static_cast<const char*>(operands.a) + q * bytes(problem.stride_a);
+    o.b = static_cast<const char*>(operands.b) + q * bytes(problem.stride_b);
+    o.c = static_cast<char*>(operands.c) + q * bytes(problem.stride_c);
+    launch_at_once(part, o, stream);
+  }
+}
+
+void GemmLargeKernel::launch_at_once(const GemmProblem& problem, const GemmLargeOperands& operands,
+                                     CUstream_st* stream) const {
   dispatch(dtype_, [&]<class T>() {
     GemmProblem p = problem;
     GemmLargeOperands o = operands;

@@ -27,8 +27,8 @@ class GemmLargeKernel {
 
   // The launch of whole tiles for `problem`, of the kernel's shape, and enough memory for all launches.
   GemmLargeLaunch needs(const GemmProblem& problem) const;
-  // Computes C = alpha op(A) op(B) + beta C of one problem, or of a batch if the kernel's shape is one's.
-  // With alpha = 0 or k = 0 neither A nor B is read.
+  // Computes C = alpha op(A) op(B) + beta C of all problems, by one launch if the kernel's shape is a
+  // batch's, else by one for each. With alpha = 0 or k = 0 neither A nor B is read.
   void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
 
   const GpuFunction& function() const { return functions_.front().function; }
@@ -49,6 +49,8 @@ class GemmLargeKernel {
   GemmLargeLaunch part_needs(const GemmProblem& part, const Instance& instance) const;
   void pad(const GemmProblem& problem, const GemmLargePadding& padding, GemmLargeOperands& operands,
            CUstream_st* stream) const;
+  void launch_at_once(const GemmProblem& problem, const GemmLargeOperands& operands,
+                      CUstream_st* stream) const;
   template <class T>
   void launch_part(const GemmProblem& whole, const GemmLargePart& part, const GemmLargeOperands& operands,
                    CUstream_st* stream) const;

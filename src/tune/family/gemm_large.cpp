@@ -54,6 +54,13 @@ GemmProblem large_edges(const GemmProblem& like, const GemmLargeShape& shape, co
   p.lda = leading(p.a_rows(), shape.align_a);
   p.ldb = leading(p.b_rows(), shape.align_b);
   p.ldc = leading(p.m, shape.align_c);
+  if (shape.batch == GemmLargeBatch::strided) {
+    p.layout = Layout::strided;
+    p.batch_count = 3;
+    p.stride_a = p.lda * p.a_cols();
+    p.stride_b = p.ldb * p.b_cols();
+    p.stride_c = p.ldc * p.n;
+  }
   return p;
 }
 
@@ -70,17 +77,10 @@ class LargeTrial : public GpuTrial {
   void run(const Operands& o) const override { launch(problem_, o); }
 
  private:
-  // One matrix after the other, as plans run them.
   void launch(const GemmProblem& p, const Operands& o) const {
     GemmLargeOperands operands{o.a, o.b, o.c, o.alpha, p.beta == Scalar::zero ? nullptr : o.beta};
     scratch_.provide(*kernel_, p, operands);
-    const std::int64_t size = size_bytes(p.dtype);
-    for (std::int64_t q = 0; q < p.batch_count; ++q) {
-      operands.a = static_cast<const char*>(o.a) + q * p.stride_a * size;
-      operands.b = static_cast<const char*>(o.b) + q * p.stride_b * size;
-      operands.c = static_cast<char*>(o.c) + q * p.stride_c * size;
-      kernel_->launch(p, operands, static_cast<CUstream_st*>(o.stream));
-    }
+    kernel_->launch(p, operands, static_cast<CUstream_st*>(o.stream));
   }
 
   GemmProblem problem_, edges_;
