@@ -22,7 +22,8 @@ GemmProblem batch_of(DType dtype, std::int64_t n, std::int64_t count, const char
 }
 
 GemmLargeShape shape_of(const GemmProblem& p) {
-  return gemm_large_shape(p, gemm_large_alignment(p, p.layout == Layout::pointer ? 8 : 128));
+  const int align = p.layout == Layout::pointer ? int(size_bytes(p.dtype)) : 128;
+  return gemm_large_shape(p, gemm_large_alignment(p, align));
 }
 
 GemmLargeDevice h200() {
