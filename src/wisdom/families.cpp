@@ -77,8 +77,8 @@ constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "9679b29f3e67b737",
                                           {"gemm_small", "31f75ebb802b7f4a", "868c1c012f8f7c3a"},
                                           {"gemm_small", "871408aea2c3eda7", "868c1c012f8f7c3a"},
                                           {"gemm_small", "8a3c96641f2a75d8", "868c1c012f8f7c3a"},
-                                          {"gemm", "44d4ea9828facc26", "c00aa38c976e4d49"},
-                                          {"gemm", "5f7519a6e384f897", "c00aa38c976e4d49"}};
+                                          {"gemm", "44d4ea9828facc26", "a27bfea51f5c0054"},
+                                          {"gemm", "5f7519a6e384f897", "a27bfea51f5c0054"}};
 
 }  // namespace
 

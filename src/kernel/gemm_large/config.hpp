@@ -464,12 +464,7 @@ template <>
 struct EnumNames<GemmLargeMath> {
   static constexpr std::array value{std::pair{GemmLargeMath::full, "full"}};
 };
-template <>
-struct EnumNames<GemmLargeBatch> {
-  static constexpr std::array value{std::pair{GemmLargeBatch::none, "none"},
-                                    std::pair{GemmLargeBatch::strided, "strided"},
-                                    std::pair{GemmLargeBatch::pointers, "pointers"}};
-};
+TILEWRIGHT_NAMES(GemmLargeBatch, "none", "strided", "pointers");
 
 template <>
 struct FieldList<GemmLargeShape> {

@@ -100,15 +100,6 @@ void add_load(Space<C>& space, const Rules& r) {
                c.boundary == GemmLargeBoundary::zero_padding;
       },
       &C::boundary, &C::load);
-  space.require(
-      "tensor copies find matrices at even distances of less than 2^40 bytes, not through arrays of "
-      "addresses",
-      [=](const C& c) {
-        const auto distance = std::int64_t(r.bytes) * std::max(r.p.stride_a, r.p.stride_b);
-        return c.load != GemmLargeLoad::tensor || !r.batched() ||
-               (r.s.batch == GemmLargeBatch::strided && distance < (std::int64_t(1) << 40));
-      },
-      &C::load);
   space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
     if (c.load != GemmLargeLoad::tensor)
       return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
@@ -141,6 +132,19 @@ void add_load(Space<C>& space, const Rules& r) {
 std::vector<int> divisors(std::vector<int> values, int of) {
   std::erase_if(values, [=](int value) { return of % value != 0; });
   return values;
+}
+
+// Adds how the matrices of a batch are found.
+void add_batch(Space<C>& space, const Rules& r) {
+  space.require(
+      "tensor copies find matrices at even distances of less than 2^40 bytes, not through arrays of "
+      "addresses",
+      [=](const C& c) {
+        const auto distance = std::int64_t(r.bytes) * std::max(r.p.stride_a, r.p.stride_b);
+        return c.load != GemmLargeLoad::tensor || !r.batched() ||
+               (r.s.batch == GemmLargeBatch::strided && distance < (std::int64_t(1) << 40));
+      },
+      &C::load);
 }
 
 void add_tiles(Space<C>& space, const Rules& r) {
@@ -440,6 +444,7 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   add_product(space, rules);
   add_copies(space, rules);
   add_load(space, rules);
+  add_batch(space, rules);
   add_tiles(space, rules);
   add_depth(space, rules);
   add_edges(space, rules);
