@@ -334,23 +334,5 @@ TEST(Allocate, InsideAParallelRegionAndWithManyThreads) {
   EXPECT_EQ(allocate_batch(8, 100000, Placement::first_touch, 64).bytes(), 800000);
 }
 
-TEST(Allocate, RefusesWhatCannotBe) {
-  const auto code = [](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return ErrorCode::ok;
-  };
-  EXPECT_EQ(code([] { allocate_batch(-1, 1); }), ErrorCode::invalid_argument);
-  EXPECT_EQ(code([] { allocate_batch(1, -1); }), ErrorCode::invalid_argument);
-  EXPECT_EQ(code([] { allocate_batch(1, 1, Placement::interleave, -1); }), ErrorCode::invalid_argument);
-  EXPECT_EQ(code([] { allocate_batch(std::int64_t(1) << 40, std::int64_t(1) << 40); }),
-            ErrorCode::invalid_argument);
-  EXPECT_EQ(code([] { allocate_batch(std::int64_t(1) << 30, std::int64_t(1) << 32); }),
-            ErrorCode::out_of_memory);
-}
-
 }  // namespace
 }  // namespace tilewright

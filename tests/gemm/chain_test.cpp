@@ -1,5 +1,5 @@
 // Chains: the bits of their passes run one after the other, whatever the pieces and threads; scratch; calls
-// from a parallel region; what is refused.
+// from a parallel region.
 #include "tilewright/chain.hpp"
 
 #include <gtest/gtest.h>
@@ -159,67 +159,6 @@ TEST(Chain, OfNothingIsNothing) {
   const GemmPlan none = plan(context, parse_problem("gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=0"));
   const ChainPass<double> pass{&none, 1.0, nullptr, nullptr, 0.0, nullptr};
   run_chain<double>(0, std::span(&pass, 1));
-}
-
-TEST(Chain, NamesThePassThatDoesNotGoWithIt) {
-  Context context({.use_wisdom = false});
-  SumFactorization<double> fem(context, 4, 6);
-  const auto refused = [&](const char* argument, const char* part, std::int64_t count,
-                           const std::vector<ChainPass<double>>& passes, const ChainOptions& options = {}) {
-    try {
-      run_chain<double>(count, passes, options);
-      ADD_FAILURE() << "nothing was thrown for " << part;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.argument(), argument) << error.what();
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
-    EXPECT_EQ(fem.result, std::vector<double>(fem.u.size(), -7));
-    EXPECT_EQ(fem.t1, std::vector<double>(fem.u.size(), -7));
-  };
-  const auto good = fem.passes(fem.t1.data(), fem.t2.data());
-  const auto with = [&](std::size_t index, auto&& change) {
-    auto passes = good;
-    change(passes[index]);
-    return passes;
-  };
-  using Pass = ChainPass<double>;
-  refused("count", "count = -1 is negative", -1, good);
-  refused("count", "pass 0: count = 4 elements", 4, good);
-  refused("piece", "piece = -2", 6, good, {.piece = -2});
-  refused("threads", "threads = -2", 6, good, {.threads = -2});
-  refused("stream", "pass 0: a stream is given", 6, good, {.stream = reinterpret_cast<CUstream_st*>(&fem)});
-  refused("plan", "pass 2: plan is null", 6, with(2, [](Pass& x) { x.plan = nullptr; }));
-  refused("a", "pass 1: a is null", 6, with(1, [](Pass& x) { x.a = nullptr; }));
-  refused("c", "pass 5: c is null", 6, with(5, [](Pass& x) { x.c = nullptr; }));
-  refused("c", "pass 1: c has the address of a", 6, with(1, [&](Pass& x) { x.c = fem.t1.data(); }));
-  refused("alpha", "pass 1: alpha is not one", 6, with(1, [&](Pass& x) { x.alpha = 2.0; }));
-  refused("a", "pass 1: a = scratch 3, which no pass before it writes", 6,
-          with(1, [](Pass& x) { x.a = ChainScratch{3}; }));
-  refused("a", "pass 1: a = scratch 65 is not between 1 and 64", 6,
-          with(1, [](Pass& x) { x.a = ChainScratch{65}; }));
-  for (const int number : {0, -1}) {
-    try {
-      (void)ChainOperand<const double>(ChainScratch{number});
-      ADD_FAILURE() << "scratch " << number << " was accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.argument(), "scratch");
-      EXPECT_EQ(std::string(error.what()), "scratch " + std::to_string(number) + ": numbers count from 1");
-    }
-  }
-  const GemmPlan pointers = plan(context, parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:pointer:batch=6"));
-  refused("layout", "pass 3: layout = pointer", 6, with(3, [&](Pass& x) { x.plan = &pointers; }));
-  const GemmPlan single = plan(context, parse_problem("gemm_batched:f32:nn:m=4,n=4,k=4:strided:batch=6"));
-  refused("dtype", "pass 3: the plan is for f32", 6, with(3, [&](Pass& x) { x.plan = &single; }));
-  const GemmPlan sums =
-      plan(context, parse_problem("gemm_batch_reduce:f64:nn:m=4,n=4,k=4:strided:batch=6:beta=one"));
-  refused("plan", "pass 3: gemm_batch_reduce", 6, with(3, [&](Pass& x) { x.plan = &sums; }));
-  // A scratch that an earlier pass wrote in part.
-  const GemmPlan narrow = plan(context, parse_problem("gemm_batched:f64:nn:m=4,n=1,k=4:strided:batch=6"));
-  auto partly = good;
-  partly[0].plan = &narrow, partly[0].c = ChainScratch{1};
-  partly[1].a = ChainScratch{1};
-  refused("a", "pass 1: a = scratch 1 spans 64 numbers of an element, but passes before it write 4", 6,
-          partly);
 }
 
 TEST(Chain, ExplainsItself) {

@@ -110,21 +110,6 @@ TEST(Candidates, OneCanBeAskedFor) {
   EXPECT_TRUE(contains(unknown, "'fastest'") && contains(unknown, "cpu_small")) << unknown;
 }
 
-TEST(Options, WhatIsNotBuiltIsRefused) {
-  Context context;
-  const GemmProblem p = parse_problem("gemm:f64:nn:m=8,n=8,k=8");
-  for (Target target : {Target::gpu, Target::hybrid}) {
-    GemmOptions options;
-    options.target = target;
-    const auto message = error_of(ErrorCode::unsupported, "target", [&] { plan(context, p, options); });
-    EXPECT_TRUE(contains(message, to_string(target)) && contains(message, "GPU")) << message;
-  }
-  GemmOptions options;
-  options.threads = -2;
-  error_of(ErrorCode::invalid_argument, "threads", [&] { plan(context, p, options); });
-  EXPECT_THROW(plan(context, parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:grouped:batch=3")), Error);
-}
-
 TEST(Config, AskedForOverWisdomAndDefault) {
   Context context;
   const GemmProblem p = parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10");
@@ -276,17 +261,14 @@ TEST(Config, RecordsOfOtherDevicesCountWhereTheyGainedMuch) {
   EXPECT_EQ(match(cpu_info().device, 1.0e-9), WisdomMatch::exact);
 }
 
-TEST(ContextOptions, BadOnesAreNamed) {
-  const auto message =
-      error_of(ErrorCode::io, "wisdom", [] { Context({.wisdom = "/nowhere/wisdom.jsonl"}); });
-  EXPECT_TRUE(contains(message, "/nowhere/wisdom.jsonl")) << message;
-  EXPECT_TRUE(
-      contains(error_of(ErrorCode::invalid_argument, "cpu", [] { Context({.cpu = "vax"}); }), "'vax'"));
-  for (const char* cpu : {"avx2", "avx512"})
-    if (!jit_available(enum_from_string<Isa>(cpu, "cpu"))) {
-      EXPECT_TRUE(
-          contains(error_of(ErrorCode::invalid_argument, "cpu", [&] { Context({.cpu = cpu}); }), cpu));
-    }
+TEST(ContextOptions, AnInstructionSetThatTheProcessorLacksIsNamed) {
+  for (const char* cpu : {"avx2", "avx512"}) {
+    const auto make = [&] { Context({.cpu = cpu}); };
+    if (jit_available(enum_from_string<Isa>(cpu, "cpu")))
+      EXPECT_NO_THROW(make());
+    else
+      EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, "cpu", make), cpu));
+  }
 }
 
 TEST(ContextOptions, TheEnvironmentForcesTheCpu) {
@@ -429,31 +411,6 @@ TEST(PlanRun, ZerosAmongGeneralScalars) {
       EXPECT_TRUE(TestOperands<double>::same(x.c, y.c)) << layout << ", zeros " << zeros;
     }
   }
-}
-
-TEST(PlanRun, ChecksWhatItIsGiven) {
-  Context context;
-  const GemmProblem p = parse_problem("gemm:f64:nn:m=2,n=2,k=2");
-  const GemmPlan made = plan(context, p);
-  TestOperands<double> x(p);
-  std::vector<float> f(4);
-  const auto refused = [&](const char* argument, auto&& call) {
-    error_of(ErrorCode::invalid_argument, argument, call);
-  };
-  refused("alpha", [&] { made.run<double>(2.0, x.a.data(), x.b.data(), 0.0, x.c.data()); });
-  refused("beta", [&] { made.run<double>(1.0, x.a.data(), x.b.data(), 1.0, x.c.data()); });
-  refused("beta", [&] {
-    made.run<double>(1.0, x.a.data(), x.b.data(), BatchScalar<double>(x.a.data()), x.c.data());
-  });
-  refused("a", [&] { made.run<double>(1.0, static_cast<double*>(nullptr), x.b.data(), 0.0, x.c.data()); });
-  refused("b", [&] { made.run<double>(1.0, x.a.data(), nullptr, 0.0, x.c.data()); });
-  refused("c", [&] { made.run<double>(1.0, x.a.data(), x.b.data(), 0.0, static_cast<double*>(nullptr)); });
-  refused("dtype", [&] { made.run<float>(1.0f, f.data(), f.data(), 0.0f, f.data()); });
-  double* pointers[] = {x.a.data()};
-  refused("a", [&] { made.run<double>(1.0, pointers, pointers, 0.0, pointers); });
-  EXPECT_TRUE(x.c[0] != x.c[0]) << "C was written";
-  made.run<double>(1.0, x.a.data(), x.b.data(), 0.0, x.c.data());
-  EXPECT_EQ(x.c, x.expected());
 }
 
 TEST(Placement, RunsFollowTheNodesThatHoldC) {
