@@ -33,7 +33,7 @@ GemmLargeDevice h200() {
   return limits;
 }
 
-GemmLargeBatchModel shipped(DType dtype) {
+GemmLargeBatchModel shipped_batch_model(DType dtype) {
   static const Wisdom wisdom({std::string(TILEWRIGHT_TEST_WISDOM "/h200.jsonl")}, "");
   return batch_forecast_model(fitted_coefficients(&wisdom, "NVIDIA H200", "")("gemm_large_batch", dtype));
 }
@@ -156,7 +156,7 @@ TEST(GemmLargeBatch, ForecastsAgreeWithMeasurements) {
     const std::int64_t bytes = size_bytes(one.dtype), count = 600 * (1 << 20) / (3 * one.n * one.n * bytes);
     const GemmProblem p = batch_of(one.dtype, one.n, count);
     const GemmLargeDevice device = h200();
-    const GemmLargeBatchModel model = shipped(one.dtype);
+    const GemmLargeBatchModel model = shipped_batch_model(one.dtype);
     const auto theirs = forecast_cublas_batch(model, p, device);
     const GemmLargeConfig c = gemm_large_default(p, shape_of(p), device);
     const auto ours = forecast_own_batch(model, p, shape_of(p), c, device);
@@ -168,7 +168,7 @@ TEST(GemmLargeBatch, ForecastsAgreeWithMeasurements) {
 }
 
 TEST(GemmLargeBatch, NothingIsForecastOfBatchesThatWereNotMeasured) {
-  const GemmLargeBatchModel model = shipped(DType::f64);
+  const GemmLargeBatchModel model = shipped_batch_model(DType::f64);
   EXPECT_FALSE(forecast_cublas_batch(model, batch_of(DType::f64, 128, 3), h200()));
   EXPECT_FALSE(forecast_cublas_batch(model, batch_of(DType::f64, 700, 500, "nn", Layout::pointer), h200()));
   EXPECT_TRUE(forecast_cublas_batch(model, batch_of(DType::f64, 128, 300), h200()));

@@ -27,7 +27,7 @@ constexpr BatchRates tensor_rates{1.11, 2.54, 1940, 543, 0.40, 0.27, 0, 0.068, 0
 constexpr BatchRates plain_rates{1.21, 0, 8790, 0, 0.77, 0, 12.4, 0.07, 0.64};
 constexpr double l2_bytes_per_clock = 48;  // of a multiprocessor
 constexpr double store_bytes_per_clock = 33, read_c_times = 2.5;
-constexpr double together = 3;  // exponent of the norm that joins units
+constexpr double norm_exponent = 3;  // exponent of the norm that joins units
 
 // Returns the bytes of device memory per clock that batches were seen to reach, at the clock they ran at.
 double memory_bytes_per_clock(const GpuLimits& limits) {
@@ -102,9 +102,9 @@ GemmLargeCost gemm_large_batch_cost(const GemmProblem& p, const GemmLargeShape& 
                        (c.specialised ? 1 - rates.hidden : 1) * times / blocks;
   double sum = 0;
   for (const double unit : {cost.multiply, cost.memory, cost.l2, cost.issue, chain})
-    sum += std::pow(unit, together);
+    sum += std::pow(unit, norm_exponent);
   // The rest of the whole, so that the total of the parts is what was fitted.
-  cost.fixed = std::pow(sum, 1 / together) - cost.cycles();
+  cost.fixed = std::pow(sum, 1 / norm_exponent) - cost.cycles();
   return cost;
 }
 
