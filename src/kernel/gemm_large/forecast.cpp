@@ -275,8 +275,9 @@ std::optional<GemmLargeForecast> forecast_cublas_batch(const GemmLargeBatchModel
   const double memory = count * operand_bytes(p) / (model.memory_share * bytes_per_us(limits));
   const double edges = std::max({unaligned(p, p.lda), unaligned(p, p.ldb), unaligned(p, p.ldc)});
   const double half = std::max(half_aligned(p, p.lda), half_aligned(p, p.ldb));
+  const double listed = p.layout == Layout::pointer ? model.pointers : 0;
   return GemmLargeForecast{std::cbrt(std::pow(products, 3) + std::pow(memory, 3)) * 1e-6 *
-                               std::exp(model.unaligned * edges + model.half_aligned * half),
+                               std::exp(model.unaligned * edges + model.half_aligned * half + listed),
                            model.theirs_sd};
 }
 

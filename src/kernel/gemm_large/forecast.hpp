@@ -98,12 +98,13 @@ struct GemmLargeBatchModel {
   double tile = 64, multiply_adds_per_us = 0, memory_share = 0;
   double lost_k = 0;                       // k whose time each product takes besides its own
   double unaligned = 0, half_aligned = 0;  // logarithms of factors, as in CublasCoefficients
+  double pointers = 0;                     // likewise, of pointer batches
   double clock_share = 0;                  // of the highest clock that our kernels run at
   double theirs_sd = 0, ours_sd = 0;
   double longest_side = 0;  // of the fit: nothing is forecast beyond
 };
 TILEWRIGHT_FIELDS(GemmLargeBatchModel, tile, multiply_adds_per_us, memory_share, lost_k, unaligned,
-                  half_aligned, clock_share, theirs_sd, ours_sd, longest_side);
+                  half_aligned, pointers, clock_share, theirs_sd, ours_sd, longest_side);
 // Reads a model. Throws Error(invalid_argument) naming the key that is wrong.
 GemmLargeBatchModel batch_forecast_model(const nlohmann::json& coefficients);
 // Seconds of a batch that lies in device memory; empty for batches that the fit says nothing of.
