@@ -176,8 +176,9 @@ BatchCall GpuStage::peer_call(const std::string& name) {
       return [=, this](std::int64_t index) { blas->gemm(call(in_place(index))); };
     if (name == "cublas_tuned") {
       if (p.layout != Layout::single) throw Error(ErrorCode::unsupported, "--peers", "it tunes no batches");
-      blas->gemm_tuned(call(in_place(0)));  // searches, and says if the library cannot
-      return [=, this](std::int64_t index) { blas->gemm_tuned(call(in_place(index))); };
+      const BatchCall run = [=, this](std::int64_t index) { blas->gemm_tuned(call(in_place(index))); };
+      (void)check([&] { run(0); });  // searches, or says that the library cannot, and leaves C as it was
+      return run;
     }
     if (name == "cublas" || name == "cublas_strided")
       return [=, this](std::int64_t index) { blas->gemm_strided(call(in_place(index))); };
