@@ -162,7 +162,7 @@ def other_cases():
     yield "tilewright", "--x", ["--x"]
     for verb in ("factor", "clients", "solve"):
         yield "tilewright", verb, [verb]
-    for flag in ("--math", "--bits", "--error-budget", "--part", "--learn"):
+    for flag in ("--math", "--bits", "--error-budget", "--part"):
         yield "explain", flag, ["explain", SINGLE, flag, "x"]
     for words in ([], ["x"], ["list", "--file", "/nowhere/x"], ["list", "--file", "{in}/bad.jsonl"], ["list", "--file", "{in}/text.txt"],
                   ["export", "-o", ""], ["export", "-o", "/nowhere/x"], ["import"], ["import", "/nowhere/x.jsonl"], ["import", "{in}/bad.jsonl"],

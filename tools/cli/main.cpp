@@ -207,8 +207,7 @@ constexpr Unbuilt unbuilt[] = {{"factor", "batched factorizations, as verb and a
                                {"--error-budget", "products by emulated arithmetic"},
                                {"--part", "tuning shared out among several machines"},
                                {"solve", "the verb, of one or many systems; 'lu --solve' solves one"},
-                               {"--bits", "results with the same bits on every machine"},
-                               {"--learn", "plans that learn from a program's calls"}};
+                               {"--bits", "results with the same bits on every machine"}};
 
 // Returns a sentence if a verb, a family or a flag of that list is used; otherwise "".
 std::string unbuilt_text(const std::vector<std::string>& words) {
