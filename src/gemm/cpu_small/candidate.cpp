@@ -4,6 +4,7 @@
 #include "gemm/candidate.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
@@ -163,13 +164,31 @@ GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, cons
 // 30 that had gained this much.
 constexpr double least_gain_elsewhere = 0.15;
 
+// Adds two configs worth measuring that differ from the default in one axis, each in another, for plans that
+// learn: nothing ranks the others.
+void add_neighbours(const GemmProblem& p, Isa isa, std::vector<GemmSmallCpuConfig>& to) {
+  const GemmSmallCpuConfig base = to.front();
+  std::set<std::string> axes;
+  gemm_small_cpu_search(p, isa).visit(
+      [&](const GemmSmallCpuConfig& config) {
+        std::vector<std::string> differ;
+        for_each_field<GemmSmallCpuConfig>([&](const auto& f) {
+          if (config.*(f.member) != base.*(f.member)) differ.emplace_back(f.name);
+        });
+        if (differ.size() == 1 && axes.insert(differ.front()).second) to.push_back(config);
+        return axes.size() < 2;
+      },
+      base);
+}
+
 // If a kernel cannot be generated, the portable one serves.
 ConfigFamily<GemmOperation, GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
   const GemmProblem& p = r.problem;
   ConfigFamily<GemmOperation, GemmSmallCpuConfig> family{
       "gemm_small_cpu", to_string(isa), cpu_info().device, [&p, isa] { return gemm_small_cpu_space(p, isa); },
-      [&p, isa] {
+      [&p, isa, learns = r.learns] {
         std::vector all{gemm_small_cpu_default(p, isa)};
+        if (learns) add_neighbours(p, isa, all);
         if (isa != Isa::portable) all.push_back(gemm_small_cpu_default(p, Isa::portable));
         return all;
       }};
