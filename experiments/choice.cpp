@@ -1,4 +1,4 @@
-// How good the choice is on a GPU: random problems that nobody tuned, by the plan's own choice and by each of
+// Measures the choice on a GPU: random problems that nobody tuned, by the plan's own choice and by each of
 // its offers in turn, with operands from memory, and how far the truth was from what the offers said.
 //
 //     bench_choice large|thin|small --count 60 --seed 1 --json FILE

@@ -10,7 +10,7 @@ namespace {
 
 // A call beside other work may take many times as long; one call does not say that an offer is so slow.
 constexpr double most_believed = 3;
-// How certain a difference must be, in standard errors of the mean logarithm of paired ratios. Few ratios do
+// A difference counts from so many standard errors of the mean logarithm of paired ratios on. Few ratios do
 // not tell their spread: two more of this deviation are assumed.
 constexpr double certainty = 2.5, assumed_deviation = 0.1, assumed_count = 2;
 

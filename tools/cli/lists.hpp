@@ -65,7 +65,7 @@ void add_hybrid_flags(CLI::App& verb, HybridFlags& flags);
 // Throws Error(invalid_argument) naming the flag and its value.
 void set_hybrid(const HybridFlags& flags, GemmOptions& options);
 
-// Whether plans learn from the calls that the verb makes.
+// Adds --learn, by which plans learn from the calls that the verb makes.
 void add_learn_flag(CLI::App& verb, std::string& text);
 
 // "2" means the first two, "0,2" GPUs 0 and 2, "1," the second alone.

@@ -185,7 +185,7 @@ void LearningRunner::keep() const {
   }
 }
 
-// Of a family, the fastest offer has the record. Times on several threads are not comparable with those of
+// The fastest offer of a family has its record. Times on several threads are not comparable with those of
 // other records, so the record of such a winner has none.
 std::optional<WisdomRecord> LearningRunner::record_of(std::size_t offer) const {
   const LearnedOffer& one = offers_[offer];

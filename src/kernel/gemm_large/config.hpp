@@ -28,7 +28,7 @@ enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue
 enum class GemmLargeContiguous : unsigned char { as_stored, rows, k };
 // Precision of products and sums.
 enum class GemmLargeMath : unsigned char { full };
-// How a launch finds its matrices: one product, products at even distances, or products whose addresses lie
+// A launch computes one product, or a batch whose matrices lie at even distances, or one whose addresses lie
 // in arrays in device memory.
 enum class GemmLargeBatch : unsigned char { none, strided, pointers };
 
