@@ -184,6 +184,12 @@ typedef struct tilewright_options {
   int learn;                /**< tilewright_learn: whether the plan learns from its calls */
 } tilewright_options;
 
+/** A function of the caller's that receives notices, texts that are valid until it returns.
+ * @par Threads It runs on the thread whose call made the notice, on several at once if need be, and must not
+ * call the library.
+ * @par Errors It must not throw or jump. */
+typedef void (*tilewright_notice_function)(const char* notice, void* user);
+
 /** Options of a context, read once when it is made. */
 typedef struct tilewright_context_options {
   size_t struct_size TILEWRIGHT_SIZED(tilewright_context_options);
@@ -193,9 +199,8 @@ typedef struct tilewright_context_options {
   int no_jit;         /**< nonzero: only tilewright_prepare compiles GPU kernels */
   int no_notices; /**< nonzero: does not note the problems that wisdom has no record of; TILEWRIGHT_NOTICES=on
                      prints them */
-  void (*on_notice)(const char* notice, void* user); /**< null, or receives each notice once, on the thread
-                     whose call made it; it must not call the library */
-  void* notice_user;                                 /**< handed to on_notice */
+  tilewright_notice_function on_notice; /**< null, or receives each notice once */
+  void* notice_user;                    /**< handed to on_notice */
 } tilewright_context_options;
 
 #ifdef __cplusplus
