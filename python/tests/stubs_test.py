@@ -110,7 +110,8 @@ REFUSED = [
     "tilewright.matmul(a)", "tilewright.matmul(a, a, transB=True)", "tilewright.matmul(a, a, threads='2')", "tilewright.matmul(a, a, target='tpu')",
     "tilewright.matmul(a, a, residency='l4')", "tilewright.matmul(a, a, arrival='often')", "tilewright.matmul(a, a, objective=1)", "tilewright.matmul(a, a, checked='yes')",
     "tilewright.matmul(a, a, gpus=0)", "tilewright.matmul(a, a, split='half')", "tilewright.matmul(a, a, cpu_share='half')",
-    "tilewright.matmul(a, a, on_device_failure='retry')", "tilewright.matmul(a, a, learn='calls')", "tilewright.matmul(a, a, alpha='2')", "tilewright.matmul(a, a, stream='0')",
+    "tilewright.matmul(a, a, on_device_failure='retry')", "tilewright.matmul(a, a, learn='calls')", "tilewright.grouped_matmul([a], [a], learn='no')",
+    "tilewright.matmul(a, a, alpha='2')", "tilewright.matmul(a, a, stream='0')",
     "tilewright.matmul(a, a, promote='yes')", "tilewright.matmul(a, a, None, True)", "tilewright.matmul(a, a, transpose_a='t')",
     "tilewright.batch_reduce(a, a, check=True)", "tilewright.batch_reduce(a, a, checked='yes')", "tilewright.grouped_matmul(1, [a])",
     "tilewright.grouped_matmul([a], [a], split='x')", "tilewright.variable_matmul([a], [a], transB=True)", "tilewright.variable_matmul([a], [a], beta='0')",
@@ -124,7 +125,7 @@ REFUSED = [
 
 
 def test_as_many_calls_are_right_as_wrong():
-    assert len(TYPES) == len(REFUSED) == 40
+    assert len(TYPES) == len(REFUSED) == 43
 
 
 def program(tmp_path):
