@@ -23,9 +23,6 @@ class CallLearner {
   // Adds what a call took that ran this offer. The first call of each offer counts little: it also loads
   // code.
   void add(std::size_t offer, double seconds);
-  // No further calls come: decides by what is known.
-  void decide();
-
   bool has_decided() const { return decided_; }
   // The fastest offer as far as is known; the last word once it has decided.
   std::size_t leader() const;
@@ -36,6 +33,8 @@ class CallLearner {
   int calls() const { return calls_; }
 
  private:
+  void decide();  // by what is known
+
   struct Offered {
     double expected = 1;
     std::vector<double> times{};

@@ -1,5 +1,5 @@
 // Chooses the configs of batches of large GEMM to try first: tiles that fit sides of 65 to 512, several
-// blocks of which share a multiprocessor, by cost. docs/gemm_large_findings.md says what was measured.
+// blocks of which share a multiprocessor, by cost. docs/notebook.md says what was measured.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -85,7 +85,7 @@ struct GemmLargeFma {
   }
   // Adds op(A)(i, k) op(B)(k, j) to sum(i, j). The order alternates, so that an element of B stays in the
   // reuse cache for all rows and two consecutive multiply-adds share one of A: a multiply-add that reads
-  // three new registers, or two of one of four banks, takes two cycles (H200; docs/gemm_large_findings.md).
+  // three new registers, or two of one of four banks, takes two cycles (H200; docs/notebook.md).
   // Complex products take four such parts.
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
     constexpr int parts = Parts::count;

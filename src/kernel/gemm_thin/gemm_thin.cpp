@@ -99,7 +99,7 @@ std::optional<GemmLargeForecast> gemm_thin_forecast(const GemmProblem& p, const 
   const double per_cycle = wide ? 64 : 128;
   const double multiply = points * s.k * gemm_thin_groups(s, c) * c.columns * real / per_cycle;
   const double clock = 1e3 * limits.clock_khz * limits.multiprocessors;
-  // Fitted to 320 random shapes on an H200 (bench_choice); of 80 others 68 of 100 are within 12 %. Y by
+  // Fitted to 320 random shapes on an H200 (bench_choice); of 160 others 68 of 100 are within 12 %. Y by
   // points goes through shared memory, element by element.
   constexpr double launch_s = 4e-6, step_s = 0.063e-6, slower = 1.35, error = 0.13;
   const double share = !s.y_by_points ? (bytes == 4 ? 0.91 : 0.95) : bytes == 4 ? 0.51 : 0.71;
