@@ -29,6 +29,12 @@ inline namespace v0_2 {
 enum class DType : std::uint8_t { f32, f64, c64, c128 };
 /// op(X) = X, X transposed, or X transposed and conjugated (BLAS 'N', 'T', 'C').
 enum class Op : std::uint8_t { none, trans, conj_trans };
+/// The triangle of a matrix that is read and written (BLAS 'L', 'U').
+enum class Uplo : std::uint8_t { lower, upper };
+/// The side of the unknown matrix on which the triangular one stands (BLAS 'L', 'R').
+enum class Side : std::uint8_t { left, right };
+/// unit: the diagonal is 1 and is not read (BLAS 'N', 'U').
+enum class Diag : std::uint8_t { non_unit, unit };
 /// The arrangement of the matrices of a batch in memory.
 enum class Layout : std::uint8_t {
   single,

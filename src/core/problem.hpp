@@ -151,10 +151,6 @@ TILEWRIGHT_FIELDS(LuConfig, candidate, nb);
 inline bool is_lu_text(const std::string& text) { return text.starts_with("lu:"); }
 
 // A triangular solve as in BLAS xTRSM: op(A) X = B or X op(A) = B with a triangular A.
-enum class Side : std::uint8_t { left, right };  // the side of X on which A stands
-enum class Uplo : std::uint8_t { lower, upper };
-enum class Diag : std::uint8_t { non_unit, unit };  // unit: the diagonal is 1 and is not read
-
 struct Triangle {
   Side side = Side::left;
   Uplo uplo = Uplo::lower;

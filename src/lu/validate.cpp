@@ -9,6 +9,7 @@
 #include "core/input/checked.hpp"
 #include "device/team.hpp"
 #include "gemm/hybrid/options.hpp"
+#include "lu/calls.hpp"
 
 namespace tilewright {
 
