@@ -24,7 +24,8 @@ sources_of(TILEWRIGHT_SOURCES src core core/host core/input core/product device 
            wisdom plan gemm gemm/run gemm/cpu_small gemm/sums gemm/device gemm/hybrid gemm/hybrid/split gemm/hybrid/stream lu)
 sources_of(DOOR_SOURCES doors c cpp)
 without(DOOR_SOURCES doors c/c_tune.cpp)  # belongs to the tuner's library
-list(APPEND TILEWRIGHT_SOURCES ${DOOR_SOURCES})
+sources_of(FACTOR_SOURCES src kernel/factor_cpu factor)
+list(APPEND TILEWRIGHT_SOURCES ${DOOR_SOURCES} ${FACTOR_SOURCES})
 # The sources for work on several processes.
 if(HAS_MULTINODE)
   sources_of(MULTINODE_SOURCES extras multinode)

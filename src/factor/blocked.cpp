@@ -1,0 +1,302 @@
+// Candidate blocked: one matrix at a time, by the BLAS and LAPACK that were found or by recursion, for sizes
+// at which one matrix fills vectors by itself.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/dispatch.hpp"
+#include "factor/candidates.hpp"
+#include "gemm/parallel.hpp"
+#include "lu/blas.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T>
+auto real_of(T x) {
+  return std::real(x);
+}
+template <class T>
+T conj_of(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x;
+  else
+    return std::conj(x);
+}
+
+// A column-major copy of one problem's matrix.
+template <class T>
+class MatrixCopy {
+ public:
+  MatrixCopy(std::int64_t rows, std::int64_t cols) : rows_(rows), elements_(std::size_t(rows * cols)) {}
+  T* data() { return elements_.data(); }
+  const T* data() const { return elements_.data(); }
+  std::int64_t ld() const { return std::max<std::int64_t>(1, rows_); }
+  T& at(std::int64_t i, std::int64_t j) { return elements_[std::size_t(j * rows_ + i)]; }
+
+  void read(const FactorOperand& x, std::int64_t p) {
+    const T* const from = reinterpret_cast<const T*>(x.address(p));
+    for (std::int64_t j = 0; j < x.cols; ++j)
+      for (std::int64_t i = 0; i < x.rows; ++i) at(i, j) = from[i * x.row_step() + j * x.col_step()];
+  }
+  void write(const FactorOperand& x, std::int64_t p) {
+    T* const to = reinterpret_cast<T*>(x.address(p));
+    for (std::int64_t j = 0; j < x.cols; ++j)
+      for (std::int64_t i = 0; i < x.rows; ++i) to[i * x.row_step() + j * x.col_step()] = at(i, j);
+  }
+  void set_unit() {
+    std::fill(elements_.begin(), elements_.end(), T(0));
+    for (std::int64_t i = 0; i < rows_; ++i) at(i, i) = T(1);
+  }
+
+ private:
+  std::int64_t rows_;
+  std::vector<T> elements_;
+};
+
+// The problems of one thread, in the memory of one.
+template <class T>
+class BlockedRun {
+ public:
+  BlockedRun(const HostBlas& blas, const FactorWork& work, FactorInfo& info)
+      : blas_(blas),
+        work_(work),
+        info_(info),
+        n_(work.shape.n),
+        a_(work.a.rows, work.a.cols),
+        b_(makes_inverse() ? n_ : work.b.rows, makes_inverse() ? n_ : work.b.cols),
+        pivots_(std::size_t(work.steps())) {}
+
+  void run(std::int64_t p) {
+    a_.read(work_.a, p);
+    if (work_.has_b && !makes_inverse()) b_.read(work_.b, p);
+    const int info = compute(p);
+    store(p, info);
+    info_.put(p, 1, &info);
+  }
+
+ private:
+  bool makes_inverse() const {
+    const Routine r = work_.shape.routine;
+    return r == Routine::inv || r == Routine::getri || r == Routine::potri;
+  }
+  bool upper() const { return work_.shape.uplo == Uplo::upper; }
+
+  int compute(std::int64_t p);
+  void store(std::int64_t p, int info);
+
+  // A = L L^H or U^H U by columns of blocks; the part behind them is updated by products.
+  int factor_cholesky();
+  int factor_block(std::int64_t first, std::int64_t last);
+  void solve_cholesky();
+  void solve_lu(Op op);
+  int first_zero();
+  T determinant();
+
+  void solve(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, T* b, std::int64_t ldb) const {
+    if (m > 0 && n > 0) blas_.solve<T>(t, m, n, a, a_.ld(), b, ldb);
+  }
+
+  const HostBlas& blas_;
+  const FactorWork& work_;
+  FactorInfo& info_;
+  std::int64_t n_;
+  MatrixCopy<T> a_, b_;
+  std::vector<std::int64_t> pivots_;
+};
+
+template <class T>
+int BlockedRun<T>::compute(std::int64_t p) {
+  const LaneShape& s = work_.shape;
+  int info = 0;
+  if (work_.pivots_in != nullptr)
+    for (std::int64_t i = 0; i < work_.steps(); ++i)
+      pivots_[std::size_t(i)] = work_.pivots_in[p * work_.steps() + i];
+  switch (s.routine) {
+    case Routine::potrf:
+    case Routine::posv:
+      info = factor_cholesky();
+      if (s.routine == Routine::posv && info == 0) solve_cholesky();
+      return info;
+    case Routine::potrs:
+      solve_cholesky();
+      return 0;
+    case Routine::getrf:
+    case Routine::gesv:
+    case Routine::inv:
+    case Routine::det:
+      info = int(blas_.factor<T>(s.m, n_, a_.data(), a_.ld(), pivots_.data()));
+      if (s.routine == Routine::gesv && info == 0) solve_lu(Op::none);
+      if (s.routine == Routine::inv && info == 0) b_.set_unit(), solve_lu(Op::none);
+      if (s.routine == Routine::det)
+        *reinterpret_cast<T*>(work_.det + p * work_.element_bytes()) = determinant();
+      return info;
+    case Routine::getrs:
+      solve_lu(s.op);
+      return 0;
+    case Routine::getri:
+    case Routine::potri:
+      info = first_zero();
+      if (info != 0) return info;
+      b_.set_unit();
+      s.routine == Routine::getri ? solve_lu(Op::none) : solve_cholesky();
+      return 0;
+    case Routine::trsm: {
+      const T alpha = *static_cast<const T*>(work_.alpha);
+      for (std::int64_t j = 0; j < work_.b.cols; ++j)
+        for (std::int64_t i = 0; i < work_.b.rows; ++i)
+          b_.at(i, j) = alpha == T(0) ? T(0) : product(alpha, b_.at(i, j));
+      if (alpha != T(0))
+        solve({s.side, s.uplo, s.op, s.diag}, work_.b.rows, work_.b.cols, a_.data(), b_.data(), b_.ld());
+      return 0;
+    }
+  }
+  return 0;
+}
+
+template <class T>
+void BlockedRun<T>::store(std::int64_t p, int info) {
+  const Routine r = work_.shape.routine;
+  if (r == Routine::potrf || r == Routine::getrf) a_.write(work_.a, p);
+  if (work_.pivots_out != nullptr)
+    for (std::int64_t i = 0; i < work_.steps(); ++i)
+      work_.pivots_out[p * work_.steps() + i] = int(pivots_[std::size_t(i)]);
+  if (info != 0) return;
+  if (r == Routine::potri) {
+    for (std::int64_t j = 0; j < n_; ++j)
+      for (std::int64_t i = 0; i < n_; ++i)
+        if (upper() ? i <= j : i >= j) a_.at(i, j) = b_.at(i, j);
+    a_.write(work_.a, p);
+  }
+  if (r == Routine::getri) b_.write(work_.a, p);
+  if (work_.has_b) b_.write(work_.b, p);
+}
+
+constexpr std::int64_t cholesky_columns = 48;
+
+template <class T>
+int BlockedRun<T>::factor_cholesky() {
+  for (std::int64_t first = 0; first < n_; first += cholesky_columns) {
+    const std::int64_t last = std::min(first + cholesky_columns, n_), behind = n_ - last,
+                       width = last - first;
+    if (const int info = factor_block(first, last); info != 0) return info;
+    if (behind == 0) break;
+    const Op op = upper() ? Op::conj_trans : Op::none, other = upper() ? Op::none : Op::conj_trans;
+    T* const diagonal = &a_.at(first, first);
+    T* const panel = upper() ? &a_.at(first, last) : &a_.at(last, first);
+    if (upper())
+      solve({Side::left, Uplo::upper, Op::conj_trans, Diag::non_unit}, width, behind, diagonal, panel,
+            a_.ld());
+    else
+      solve({Side::right, Uplo::lower, Op::conj_trans, Diag::non_unit}, behind, width, diagonal, panel,
+            a_.ld());
+    for (std::int64_t j = last; j < n_;
+         j += cholesky_columns) {  // the triangle alone, by columns or rows of blocks
+      const std::int64_t cols = std::min(cholesky_columns, n_ - j), rows = n_ - j;
+      T* const of_j = upper() ? panel + (j - last) * a_.ld() : panel + (j - last);
+      if (upper())
+        blas_.subtract_product<T>(op, other, cols, rows, width, of_j, a_.ld(), of_j, a_.ld(), &a_.at(j, j),
+                                  a_.ld());
+      else
+        blas_.subtract_product<T>(op, other, rows, cols, width, of_j, a_.ld(), of_j, a_.ld(), &a_.at(j, j),
+                                  a_.ld());
+    }
+  }
+  return 0;
+}
+
+// Columns [first, last) of the triangle within their own rows (LAPACK xPOTF2). An upper triangle is read by
+// rows.
+template <class T>
+int BlockedRun<T>::factor_block(std::int64_t first, std::int64_t last) {
+  const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return upper() ? a_.at(j, i) : a_.at(i, j); };
+  for (std::int64_t j = first; j < last; ++j) {
+    auto pivot = real_of(at(j, j));
+    for (std::int64_t k = first; k < j; ++k) pivot -= real_of(product(at(j, k), conj_of(at(j, k))));
+    if (!(pivot > 0)) {
+      at(j, j) = T(pivot);
+      return int(j + 1);
+    }
+    const auto root = std::sqrt(pivot);
+    at(j, j) = T(root);
+    for (std::int64_t i = j + 1; i < last; ++i) {
+      T sum = at(i, j);
+      for (std::int64_t k = first; k < j; ++k) sum -= product(at(i, k), conj_of(at(j, k)));
+      at(i, j) = sum / root;
+    }
+  }
+  return 0;
+}
+
+template <class T>
+void BlockedRun<T>::solve_cholesky() {
+  const Triangle first{Side::left, upper() ? Uplo::upper : Uplo::lower, upper() ? Op::conj_trans : Op::none,
+                       Diag::non_unit};
+  const Triangle second{Side::left, first.uplo, upper() ? Op::none : Op::conj_trans, Diag::non_unit};
+  const std::int64_t nrhs = makes_inverse() ? n_ : work_.b.cols;
+  solve(first, n_, nrhs, a_.data(), b_.data(), b_.ld());
+  solve(second, n_, nrhs, a_.data(), b_.data(), b_.ld());
+}
+
+template <class T>
+void BlockedRun<T>::solve_lu(Op op) {
+  const std::int64_t nrhs = makes_inverse() ? n_ : work_.b.cols;
+  const Triangle lower{Side::left, Uplo::lower, op, Diag::unit},
+      upper{Side::left, Uplo::upper, op, Diag::non_unit};
+  if (nrhs == 0) return;
+  if (op == Op::none) blas_.swap_rows<T>(nrhs, b_.data(), b_.ld(), n_, pivots_.data());
+  solve(op == Op::none ? lower : upper, n_, nrhs, a_.data(), b_.data(), b_.ld());
+  solve(op == Op::none ? upper : lower, n_, nrhs, a_.data(), b_.data(), b_.ld());
+  if (op != Op::none) blas_.swap_rows<T>(nrhs, b_.data(), b_.ld(), n_, pivots_.data(), false);
+}
+
+template <class T>
+int BlockedRun<T>::first_zero() {
+  for (std::int64_t i = 0; i < n_; ++i)
+    if (a_.at(i, i) == T(0)) return int(i + 1);
+  return 0;
+}
+
+template <class T>
+T BlockedRun<T>::determinant() {
+  T det(1);
+  for (std::int64_t i = 0; i < n_; ++i) {
+    det = product(det, a_.at(i, i));
+    if (pivots_[std::size_t(i)] != i + 1) det = -det;
+  }
+  return det;
+}
+
+std::string blocked_declines(const FactorRequest& r) {
+  const Routine one = r.work.shape.routine;
+  const bool has_pivots = one == Routine::getrf || one == Routine::getrs || one == Routine::gesv ||
+                          one == Routine::getri || one == Routine::inv || one == Routine::det;
+  return has_pivots && r.work.shape.pivoting == Pivoting::none ? "exchanges rows, but pivoting = none" : "";
+}
+
+// A library's routine for one matrix costs a call, and reaches its speed as the size grows.
+double blocked_problem_s(const FactorWork& work) { return factor_operations(work) * 0.25e-9 + 1.5e-6; }
+
+class BlockedRunner : public FactorRunner {
+ public:
+  void run(Context& context, const FactorWork& work, int threads) const override {
+    const bool few = work.count < threads;  // then each matrix gets all threads
+    const HostBlas blas(context, few ? threads : 1);
+    FactorInfo info(work.info);
+    dispatch(work.shape.dtype, [&]<class T>() {
+      parallel_ranges(few ? 1 : threads, work.count, 1, [&](std::int64_t first, std::int64_t count) {
+        BlockedRun<T> run(blas, work, info);
+        for (std::int64_t p = first; p < first + count; ++p) run.run(p);
+      });
+    });
+  }
+};
+
+}  // namespace
+
+constinit const FactorCandidate blocked_factor{
+    "blocked", Tier::any, blocked_declines, [](const FactorRequest& r) {
+      return factor_offer(blocked_problem_s(r.work), std::make_shared<const BlockedRunner>());
+    }};
+
+}  // namespace tilewright

@@ -1,0 +1,75 @@
+// The choice among the candidates of batched factorizations and solves.
+#include "factor/candidates.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+
+#include "core/host/fork_gate.hpp"
+#include "core/host/stack.hpp"
+#include "gemm/parallel.hpp"
+#include "plan/rank.hpp"
+
+namespace tilewright {
+
+std::span<const FactorCandidate> factor_candidates() {
+  static constinit Once<const std::array<FactorCandidate, 2>> once;
+  return once.get([] { return std::array{lanes_factor, blocked_factor}; });
+}
+
+double factor_operations(const FactorWork& work) {
+  const auto m = double(work.shape.m), n = double(work.shape.n), nrhs = double(work.shape.nrhs);
+  const double cube = n * n * n;
+  switch (work.shape.routine) {
+    case Routine::potrf:
+      return cube / 6;
+    case Routine::posv:
+      return cube / 6 + n * n * nrhs;
+    case Routine::potrs:
+    case Routine::getrs:
+      return n * n * nrhs;
+    case Routine::trsm:
+      return n * n * nrhs / 2;
+    case Routine::gesv:
+      return cube / 3 + n * n * nrhs;
+    case Routine::getri:
+    case Routine::potri:
+      return cube;
+    case Routine::inv:
+      return cube * 4 / 3;
+    case Routine::det:
+      return cube / 3;
+    case Routine::getrf:
+      return m < n ? m * m * (n - m / 3) / 2 : n * n * (m - n / 3) / 2;
+  }
+  return cube;
+}
+
+Offers<FactorOperation> factor_offer(double problem_s, std::shared_ptr<const FactorRunner> runner) {
+  Offer<FactorOperation> offer;
+  offer.seconds = problem_s;
+  offer.make = [runner = std::move(runner)] { return Made<FactorOperation>{runner}; };
+  return one_offer(std::move(offer));
+}
+
+FactorRanking choose_factor(const FactorRequest& r) {
+  FactorRanking ranking = at_ease([&] { return rank<FactorOperation>(r, factor_candidates()); });
+  if (ranking.winner != nullptr) return ranking;
+  throw Error(ErrorCode::unsupported, r.options.candidate.empty() ? "" : "candidate",
+              fmt::format("no candidate computes {} of {} x {} matrices: {}", to_string(r.work.shape.routine),
+                          r.work.shape.m, r.work.shape.n, ranking.reasons()));
+}
+
+void run_factor(const FactorRequest& r) {
+  const FactorRanking ranking = choose_factor(r);
+  const double all_s = ranking.cost.seconds.value_or(0) * double(r.work.count);
+  try {
+    ranking.made.runner->run(r.context, r.work, threads_for(all_s, r.options.threads));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "",
+                "the host has no memory for the matrices that a thread works on");
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,250 @@
+// Candidate lanes: groups of problems are brought into vectors, one problem per lane, computed there by
+// kernel/factor_cpu, and brought back, while all of a group stays in the cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "factor/candidates.hpp"
+#include "gemm/parallel.hpp"
+#include "kernel/layout/layout.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t group_bytes = 24
+                                     << 10;  // A and B of a group, beside each other in a first-level cache
+constexpr std::int64_t most_slots = 128;
+
+// Copies between a batch and the vectors of a group.
+class LaneCopies {
+ public:
+  LaneCopies(const FactorOperand& operand, std::int64_t slots) : operand_(operand), slots_(slots) {}
+
+  // Problems behind the last one repeat it, so that no lane computes with what was never a matrix.
+  void load(std::int64_t first, std::int64_t count, void* to) const {
+    if (operand_.block > 0) return load_slots(first, count, static_cast<char*>(to));
+    const void* matrices[most_slots];
+    for (std::int64_t s = 0; s < slots_; ++s) matrices[s] = operand_.address(first + std::min(s, count - 1));
+    each_copy(slots_, static_cast<char*>(to), [&](const GroupCopy& copy, std::int64_t from, char* slots) {
+      if (from == 0) return interleave_group(copy, matrices, slots);
+      const void* shifted[most_slots];
+      for (std::int64_t s = 0; s < slots_; ++s) shifted[s] = static_cast<const char*>(matrices[s]) + from;
+      interleave_group(copy, shifted, slots);
+    });
+  }
+
+  // Writes the problems whose info is 0, or all if infos is null.
+  void store(std::int64_t first, std::int64_t count, char* from, const int* infos) const {
+    const bool all =
+        infos == nullptr || std::all_of(infos, infos + count, [](int info) { return info == 0; });
+    if (all && operand_.block == 0) return store_run(first, 0, count, from);
+    for (std::int64_t s = 0; s < count; ++s) {
+      if (!all && infos[s] != 0) continue;
+      if (operand_.block > 0)
+        store_slot(first, s, from);
+      else
+        store_run(first, s, 1, from);
+    }
+  }
+
+ private:
+  std::int64_t bytes() const { return operand_.element_bytes; }
+  std::int64_t column_bytes() const { return operand_.rows * slots_ * bytes(); }
+
+  // Calls f(copy, offset in a matrix, its place among the slots) for the copies that move whole matrices.
+  template <class F>
+  void each_copy(std::int64_t count, char* slots, F&& f) const {
+    const FactorOperand& x = operand_;
+    GroupCopy copy;
+    copy.element_bytes = int(bytes()), copy.count = count, copy.slot_count = count;
+    if (x.row_stride == 1 || x.rows == 1) {
+      copy.rows = x.rows, copy.runs = x.cols, copy.matrix_step = x.col_stride * bytes();
+      copy.pitch = slots_ * bytes(), copy.slots_step = column_bytes();
+      if (x.col_stride == x.rows) copy.rows *= x.cols, copy.runs = 1;
+      return f(copy, 0, slots);
+    }
+    copy.runs = x.rows, copy.matrix_step = x.row_stride * bytes(), copy.slots_step = slots_ * bytes();
+    copy.pitch = column_bytes();
+    copy.rows = x.col_stride == 1 ? x.cols : 1;
+    for (std::int64_t j = 0; j < x.cols; j += copy.rows)
+      f(copy, j * x.col_stride * bytes(), slots + j * column_bytes());
+  }
+
+  void store_run(std::int64_t first, std::int64_t slot, std::int64_t count, char* from) const {
+    void* matrices[most_slots];
+    for (std::int64_t s = 0; s < count; ++s) matrices[s] = operand_.address(first + slot + s);
+    each_copy(count, from + slot * bytes(), [&](const GroupCopy& copy, std::int64_t at, char* slots) {
+      if (at == 0) return deinterleave_group(copy, slots, matrices);
+      void* shifted[most_slots];
+      for (std::int64_t s = 0; s < count; ++s) shifted[s] = static_cast<char*>(matrices[s]) + at;
+      deinterleave_group(copy, slots, shifted);
+    });
+  }
+
+  // Interleaved batches have neighbouring problems side by side already.
+  template <class F>
+  void each_element(F&& f) const {
+    for (std::int64_t j = 0; j < operand_.cols; ++j)
+      for (std::int64_t i = 0; i < operand_.rows; ++i)
+        f((i * operand_.row_step() + j * operand_.col_step()) * bytes(),
+          (j * operand_.rows + i) * slots_ * bytes());
+  }
+  void load_slots(std::int64_t first, std::int64_t count, char* to) const {
+    for (std::int64_t s = 0; s < slots_;) {
+      const std::int64_t p = first + std::min(s, count - 1);
+      const std::int64_t run = s < count ? std::min(count - s, operand_.block - p % operand_.block) : 1;
+      const char* const from = operand_.address(p);
+      each_element([&](std::int64_t at, std::int64_t slot) {
+        std::memcpy(to + slot + s * bytes(), from + at, std::size_t(run * bytes()));
+      });
+      s += run;
+    }
+  }
+  void store_slot(std::int64_t first, std::int64_t s, const char* from) const {
+    char* const to = operand_.address(first + s);
+    each_element([&](std::int64_t at, std::int64_t slot) {
+      std::memcpy(to + at, from + slot + s * bytes(), std::size_t(bytes()));
+    });
+  }
+
+  const FactorOperand& operand_;
+  std::int64_t slots_;
+};
+
+// Memory aligned for vectors.
+class LaneMemory {
+ public:
+  explicit LaneMemory(std::int64_t bytes)
+      : data_(static_cast<char*>(::operator new(std::size_t(bytes), std::align_val_t(64)))) {}
+  char* data() const { return data_.get(); }
+
+ private:
+  struct Delete {
+    void operator()(char* data) const { ::operator delete(data, std::align_val_t(64)); }
+  };
+  std::unique_ptr<char, Delete> data_;
+};
+
+std::int64_t bytes_of_b(const FactorWork& work) {
+  if (work.shape.routine == Routine::getri) return work.shape.n * work.shape.n * work.element_bytes();
+  return work.has_b ? work.b.rows * work.b.cols * work.element_bytes() : 0;
+}
+
+// Slots of a group: as many vectors as the cache holds and the batch fills.
+std::int64_t slots_of_group(const FactorWork& work) {
+  const std::int64_t vector = lane_slots(work.shape.dtype);
+  const std::int64_t bytes = work.a.rows * work.a.cols * work.element_bytes() + bytes_of_b(work);
+  const std::int64_t fits = group_bytes / std::max<std::int64_t>(1, bytes * vector);
+  const std::int64_t filled = (work.count + vector - 1) / vector;
+  return vector * std::clamp<std::int64_t>(std::min(fits, filled), 1, most_slots / vector);
+}
+
+// One thread's part of a call.
+class LaneRun {
+ public:
+  LaneRun(const FactorWork& work, FactorInfo& info)
+      : work_(work),
+        info_(info),
+        kernel_(find_lane_kernel(work.shape)),
+        slots_(slots_of_group(work)),
+        a_bytes_(in_lines(work.a.rows * work.a.cols * work.element_bytes() * slots_)),
+        b_bytes_(in_lines(bytes_of_b(work) * slots_)),
+        det_bytes_(in_lines(work.element_bytes() * slots_)),
+        memory_(a_bytes_ + b_bytes_ + det_bytes_ + lane_work_bytes(work.shape)),
+        pivots_(std::size_t(work.steps() * slots_)) {}
+
+  void run(std::int64_t first, std::int64_t count) {
+    for (std::int64_t done = 0; done < count; done += slots_)
+      run_group(first + done, std::min(slots_, count - done));
+  }
+
+ private:
+  static std::int64_t in_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  void run_group(std::int64_t first, std::int64_t count) {
+    int infos[most_slots] = {};
+    LaneGroup group;
+    group.slots = slots_;
+    group.a = memory_.data();
+    group.b = memory_.data() + a_bytes_;
+    group.det = memory_.data() + a_bytes_ + b_bytes_;
+    group.work = memory_.data() + a_bytes_ + b_bytes_ + det_bytes_;
+    group.pivots = pivots_.data(), group.info = infos, group.alpha = work_.alpha;
+    const LaneCopies a(work_.a, slots_), b(work_.b, slots_);
+    a.load(first, count, group.a);
+    if (work_.has_b && work_.shape.routine != Routine::inv) b.load(first, count, group.b);
+    if (work_.pivots_in != nullptr) take_pivots(first, count);
+    kernel_(work_.shape, group);
+    store(first, count, group, a, b);
+  }
+
+  // A factorization is written as far as it came; solutions and inverses of problems without one are not.
+  void store(std::int64_t first, std::int64_t count, const LaneGroup& group, const LaneCopies& a,
+             const LaneCopies& b) {
+    const Routine routine = work_.shape.routine;
+    const bool factors = routine == Routine::potrf || routine == Routine::getrf;
+    if (routine == Routine::getri)
+      a.store(first, count, static_cast<char*>(group.b), group.info);
+    else if (work_.writes_a)
+      a.store(first, count, static_cast<char*>(group.a), factors ? nullptr : group.info);
+    if (work_.has_b) b.store(first, count, static_cast<char*>(group.b), group.info);
+    if (work_.pivots_out != nullptr) give_pivots(first, count);
+    if (work_.det != nullptr)
+      std::memcpy(work_.det + first * work_.element_bytes(), group.det,
+                  std::size_t(count * work_.element_bytes()));
+    info_.put(first, count, group.info);
+  }
+
+  void take_pivots(std::int64_t first, std::int64_t count) {
+    for (std::int64_t s = 0; s < slots_; ++s)
+      for (std::int64_t i = 0, n = work_.steps(); i < n; ++i)
+        pivots_[std::size_t(i * slots_ + s)] = work_.pivots_in[(first + std::min(s, count - 1)) * n + i];
+  }
+  void give_pivots(std::int64_t first, std::int64_t count) const {
+    for (std::int64_t s = 0; s < count; ++s)
+      for (std::int64_t i = 0, n = work_.steps(); i < n; ++i)
+        work_.pivots_out[(first + s) * n + i] = pivots_[std::size_t(i * slots_ + s)];
+  }
+
+  const FactorWork& work_;
+  FactorInfo& info_;
+  LaneKernel kernel_;
+  std::int64_t slots_, a_bytes_, b_bytes_, det_bytes_;
+  LaneMemory memory_;
+  std::vector<int> pivots_;
+};
+
+std::string lanes_decline(const FactorRequest& r) {
+  const LaneShape& s = r.work.shape;
+  if (std::max(s.m, s.n) <= most_lane_rows) return "";
+  return fmt::format("serves matrices of up to {} rows and columns", most_lane_rows);
+}
+
+// A vector takes as long for one problem as for all of its lanes. Every element is copied in and out.
+double lanes_problem_s(const FactorWork& work) {
+  const double lanes = double(std::min(lane_slots(work.shape.dtype), work.count));
+  const auto elements = double(work.a.rows * work.a.cols + (work.has_b ? work.b.rows * work.b.cols : 0));
+  return (factor_operations(work) * 0.6e-9 + elements * 0.6e-9 + 20e-9) / lanes;
+}
+
+class LaneRunner : public FactorRunner {
+ public:
+  void run(Context&, const FactorWork& work, int threads) const override {
+    FactorInfo info(work.info);
+    parallel_ranges(threads, work.count, slots_of_group(work),
+                    [&](std::int64_t first, std::int64_t count) { LaneRun(work, info).run(first, count); });
+  }
+};
+
+}  // namespace
+
+constinit const FactorCandidate lanes_factor{"lanes", Tier::any, lanes_decline, [](const FactorRequest& r) {
+                                               return factor_offer(lanes_problem_s(r.work),
+                                                                   std::make_shared<const LaneRunner>());
+                                             }};
+
+}  // namespace tilewright

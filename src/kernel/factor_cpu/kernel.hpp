@@ -1,0 +1,57 @@
+// Kernels of factorizations, solves and inverses of small matrices on the CPU: a vector holds the same
+// element of several problems, one per lane (Dongarra et al. 2017, section 4), so that no step of an
+// algorithm is too small for a vector. A driver brings matrices of any layout into this arrangement and back
+// (kernel/layout/layout.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "tilewright/routine.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+inline constexpr std::int64_t most_lane_rows = 64;  // rows and columns of A: sets of rows are 64-bit masks
+
+// The part of a problem that the kernels depend on. Matrices are square n x n except those of potrf's kin
+// with m x n.
+struct LaneShape {
+  Routine routine = Routine::potrf;
+  DType dtype = DType::f64;
+  std::int64_t m = 0, n = 0;  // A; without nrhs also the result
+  std::int64_t nrhs = 0;      // the columns of B, with Side::right the rows
+  Uplo uplo = Uplo::lower;
+  Side side = Side::left;
+  Op op = Op::none;
+  Diag diag = Diag::non_unit;
+  Pivoting pivoting = Pivoting::partial;
+};
+
+// The problems of one group, side by side. Element (i, j) of a matrix with `rows` rows begins at (j * rows +
+// i) * slots elements, and holds `slots` problems.
+struct LaneGroup {
+  std::int64_t slots = 0;  // a multiple of lane_slots(dtype)
+  void* a = nullptr;       // m x n
+  void* b = nullptr;  // n x nrhs, m x n with Side::right; the inverse, n x n, of those routines that make one
+  void* work = nullptr;         // lane_work_bytes(shape), aligned to 64 bytes
+  int* pivots = nullptr;        // pivots[i * slots + slot], counted from 1
+  int* info = nullptr;          // one per slot, as LAPACK's
+  const void* alpha = nullptr;  // trsm: one element for all problems
+  void* det = nullptr;          // det: one element per slot
+};
+
+using LaneKernel = void (*)(const LaneShape& shape, const LaneGroup& group);
+
+// Problems in one vector on this machine.
+std::int64_t lane_slots(DType dtype);
+// Returns the kernel of a routine; null if there is none. Any thread may use it.
+LaneKernel find_lane_kernel(const LaneShape& shape);
+// Bytes of work memory for one vector of problems, which all vectors of a group use in turn.
+std::int64_t lane_work_bytes(const LaneShape& shape);
+
+// One file per kind of factorization.
+LaneKernel find_cholesky_kernel(const LaneShape& shape);
+LaneKernel find_lu_kernel(const LaneShape& shape);
+LaneKernel find_triangular_kernel(const LaneShape& shape);
+
+}  // namespace tilewright
