@@ -26,7 +26,7 @@ std::string copy_scale_case(const bench::Case& c) { return to_string(problem_of(
 json copy_scale_keys(const bench::Case& c) {
   json keys = {{"family", "copy_scale"}, {"problem", copy_scale_case(c)}, {"dtype", "f64"},
                {"layout", "single"},     {"threads", c.threads},          {"target", "cpu"}};
-  for (const char* none : {"op", "beta", "residency"}) keys[none] = nullptr;
+  for (const char* none : {"op", "beta", "residency", "arrival"}) keys[none] = nullptr;
   return keys;
 }
 constinit const bench::CaseForm copy_scale_form{copy_scale_case, copy_scale_keys};
