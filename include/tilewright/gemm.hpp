@@ -36,7 +36,7 @@ template <class T>
 struct VariableBatch {
   Op op_a = Op::none;
   Op op_b = Op::none;
-  std::int64_t max_m = 0;  ///< upper bounds of every m, n and k, at most 64: kernels are made for them
+  std::int64_t max_m = 0;  ///< upper bounds of every m, n and k, at most 512: launches are made for them
   std::int64_t max_n = 0;
   std::int64_t max_k = 0;
   const std::int64_t* m = nullptr;
@@ -93,8 +93,9 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
 /// lies on the host, values per problem on the device. The call checks of operands: sizes, strides, null,
 /// alignment, ranges that certainly overlap; with options.checked also that the memory is that GPU's. The
 /// device finds null pointers in a pointer batch: such a problem is skipped, and reported if `info` is given.
-/// Values per problem, and pointers that are reported, are supported for sizes up to 64. The location is a
-/// parameter so that gemm<double>(..., {c, m, n, ld}, ...) means the host.
+/// Values per problem of interleaved batches are supported for sizes up to 64, and so are pointers that are
+/// reported, unless there are values per problem. The location is a parameter so that gemm<double>(..., {c,
+/// m, n, ld}, ...) means the host.
 /// @throws Error as gemm(), before anything is queued; `info` receives what only the device can find.
 template <class T, Location L>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,

@@ -155,8 +155,8 @@ typedef struct tilewright_options {
   int alpha_per_problem; /**< nonzero: alpha is an array of batch_count values, which lies where the operands
                               do; for batches of one shape, and variable ones on a GPU */
   int beta_per_problem;  /**< the same for beta */
-  int64_t max_m, max_n, max_k; /**< variable batches in device memory: upper bounds of the sizes, at most 64,
-                                    for which kernels are made; 0: 64 */
+  int64_t max_m, max_n, max_k; /**< variable batches in device memory: upper bounds of the sizes, at most 512,
+                                    for which launches are made; 0: 64 */
   /* WHERE, for operands in device memory */
   int device;      /**< number of the GPU that they lie on */
   void* stream;    /**< a CUstream (cudaStream_t) of that GPU that calls are queued on; null: its default */

@@ -64,9 +64,9 @@ const WisdomFamily* family_named(const std::string& name) {
 // Hashes that changed though the recorded code did not, so that records stay valid: kernels moved into a
 // folder per family, and hashes leave out comments; kernels of the CPU and small ones of GPUs learned to sum
 // products into one C, and those of the CPU more of AVX2, of which nothing was recorded; the kernel that adds
-// up the parts of a long sum takes its arguments in another order; kernels of large products serve batches;
-// code of the CPU begins anywhere in a page, and portable kernels, of which nothing was recorded, serve
-// single products without a plan.
+// up the parts of a long sum takes its arguments in another order; kernels of large products serve batches,
+// and one beside them batches with values in device memory; code of the CPU begins anywhere in a page, and
+// portable kernels, of which nothing was recorded, serve single products without a plan.
 struct RenamedHash {
   std::string_view family, before, now;
 };
@@ -77,8 +77,9 @@ constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "9679b29f3e67b737",
                                           {"gemm_small", "31f75ebb802b7f4a", "868c1c012f8f7c3a"},
                                           {"gemm_small", "871408aea2c3eda7", "868c1c012f8f7c3a"},
                                           {"gemm_small", "8a3c96641f2a75d8", "868c1c012f8f7c3a"},
-                                          {"gemm", "44d4ea9828facc26", "a27bfea51f5c0054"},
-                                          {"gemm", "5f7519a6e384f897", "a27bfea51f5c0054"}};
+                                          {"gemm", "44d4ea9828facc26", "8961363a6bea4e29"},
+                                          {"gemm", "5f7519a6e384f897", "8961363a6bea4e29"},
+                                          {"gemm", "a27bfea51f5c0054", "8961363a6bea4e29"}};
 
 }  // namespace
 

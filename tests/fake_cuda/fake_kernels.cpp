@@ -12,6 +12,7 @@
 #include <new>
 
 #include "kernel/gemm_large/config.hpp"
+#include "kernel/gemm_large/list_config.hpp"
 #include "kernel/gemm_small/config.hpp"
 #include "kernel/gemm_thin/config.hpp"
 #include "kernel/layout/loader.hpp"
@@ -217,6 +218,55 @@ bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& 
   return true;
 }
 
+// Returns minus the number of the bad argument in Batched BLAS. `own` gets what of the problem is multiplied.
+template <class T>
+int take_problem(const GemmLargeShape& s, const GemmLargeListArgs<T>& x, int q, GemmLargeArgs<T>& own) {
+  own.m = x.m, own.n = x.n, own.k = x.k, own.lda = x.lda, own.ldb = x.ldb, own.ldc = x.ldc;
+  if (x.sizes_m != nullptr) {
+    own.m = x.sizes_m[q], own.n = x.sizes_n[q], own.k = x.sizes_k[q];
+    own.lda = x.sizes_lda[q], own.ldb = x.sizes_ldb[q], own.ldc = x.sizes_ldc[q];
+  }
+  if (own.m < 0 || own.m > x.m) return -3;
+  if (own.n < 0 || own.n > x.n) return -4;
+  if (own.k < 0 || own.k > x.k) return -5;
+  if (own.lda < std::max(1LL, s.trans_a ? own.k : own.m)) return -8;
+  if (own.ldb < std::max(1LL, s.trans_b ? own.n : own.k)) return -10;
+  if (own.ldc < std::max(1LL, own.m)) return -13;
+  own.alpha = x.alphas != nullptr ? x.alphas[q] : x.alpha;
+  own.beta = x.betas != nullptr ? x.betas[q] : x.beta;
+  if (own.alpha == T{}) own.k = 0;
+  if (own.m == 0 || own.n == 0) return 0;
+  const auto at = [&](auto* base, long long stride) {
+    return x.addresses ? reinterpret_cast<decltype(base) const*>(base)[q] : base + q * stride;
+  };
+  if (own.k > 0) own.a = at(x.a, x.stride_a), own.b = at(x.b, x.stride_b);
+  own.c = at(x.c, x.stride_c);
+  return own.k > 0 && own.a == nullptr ? -7 : own.k > 0 && own.b == nullptr ? -9 : own.c == nullptr ? -12 : 0;
+}
+
+template <class T>
+bool multiply(const GemmLargeShape& s, const GemmLargeListArgs<T>& x, const Memory& memory, int device) {
+  const auto holds = [&](const void* array, std::size_t bytes) {
+    return array == nullptr ||
+           memory.holds(reinterpret_cast<unsigned long long>(array), std::size_t(x.problems) * bytes, device);
+  };
+  for (const auto* array : {x.sizes_m, x.sizes_n, x.sizes_k, x.sizes_lda, x.sizes_ldb, x.sizes_ldc})
+    if (!holds(array, sizeof *array)) return false;
+  if (!holds(x.alphas, sizeof(T)) || !holds(x.betas, sizeof(T))) return false;
+  if (x.addresses && (!holds(x.a, sizeof(T*)) || !holds(x.b, sizeof(T*)) || !holds(x.c, sizeof(T*))))
+    return false;
+  for (int q = 0; q < x.problems; ++q) {
+    GemmLargeArgs<T> own{};
+    const int code = take_problem(s, x, q, own);
+    if (code != 0 && x.info != nullptr && x.info[q * x.info_step] == 0) x.info[q * x.info_step] = code;
+    if (code != 0 || own.m == 0 || own.n == 0 || (own.k == 0 && own.beta == T(1))) continue;
+    GemmLargeShape one = s;
+    one.reads_c = s.reads_c && own.beta != T{};
+    if (!multiply_single(one, own, memory, device)) return false;
+  }
+  return true;
+}
+
 template <class T>
 bool multiply(const GemmThinShape& s, const GemmThinArgs<T>& x, const Memory& memory, int device) {
   const long long x_row = s.x_by_points ? x.ld_x : 1, x_column = s.x_by_points ? 1 : x.ld_x;
@@ -305,6 +355,11 @@ Work typed(const std::string& expression, const void* arguments) {
   if (expression.find("gemm_large<") != std::string::npos)
     return [s = shape_of<GemmLargeShape>(expression, "GemmLargeShape{"),
             x = *static_cast<const GemmLargeArgs<T>*>(arguments)](const Memory& memory, int device) {
+      return multiply(s, x, memory, device);
+    };
+  if (expression.find("gemm_large_list<") != std::string::npos)
+    return [s = shape_of<GemmLargeShape>(expression, "GemmLargeShape{"),
+            x = *static_cast<const GemmLargeListArgs<T>*>(arguments)](const Memory& memory, int device) {
       return multiply(s, x, memory, device);
     };
   if (expression.find("gemm_thin<") != std::string::npos)

@@ -45,6 +45,8 @@ TEST(GemmLargeBatch, BatchesOfSmallAndOfPointedMatricesAreOneLaunch) {
   EXPECT_EQ(gemm_large_batch(batch_of(DType::f64, 513, 3)), GemmLargeBatch::none);
   EXPECT_EQ(gemm_large_batch(batch_of(DType::f64, 2000, 3, "nn", Layout::pointer)), GemmLargeBatch::pointers);
   EXPECT_EQ(gemm_large_batch(problem(DType::f64, 128, 128, 128)), GemmLargeBatch::none);
+  EXPECT_EQ(gemm_large_batch(batch_of(DType::f64, 128, 3, "nn", Layout::variable)), GemmLargeBatch::listed);
+  EXPECT_EQ(gemm_large_batch(batch_of(DType::f64, 128, 3), {.beta = true}), GemmLargeBatch::listed);
 }
 
 TEST(GemmLargeBatch, ALaunchHasTheTilesOfAllProblems) {
@@ -92,6 +94,18 @@ TEST(GemmLargeBatch, TensorsOfStridedBatchesHaveADimensionOfMatrices) {
   EXPECT_EQ(gemm_large_tensor(single, shape_of(single), c, GemmLargeSide::a, nullptr, 0).matrices, 0u);
 }
 
+TEST(GemmLargeBatch, ProblemsWithValuesOfTheirOwnHaveAKernelOfTheirOwn) {
+  const GemmProblem p = batch_of(DType::f64, 128, 3, "nn", Layout::variable);
+  const GemmLargeShape s = gemm_large_shape(p, {16, 16, 16});
+  EXPECT_EQ(std::min({s.align_a, s.align_b, s.align_c}), 8) << "leading dimensions are not known";
+  const GemmLargeConfig c = gemm_large_default(p, s, h200());
+  EXPECT_EQ(gemm_large_expression(s, c, p.dtype).find("tilewright::gemm_large_list<double"), 0u);
+  const GemmLargeShape varies = gemm_large_shape(batch_of(DType::f64, 128, 3), {16, 16, 16}, MathMode::full,
+                                                 {.alpha = false, .beta = true});
+  EXPECT_TRUE(varies.reads_c) << "a beta of the device may be any";
+  EXPECT_EQ(varies.align_a, 16);
+}
+
 TEST(GemmLargeBatch, TheSpaceSaysWhatBatchesLack) {
   const auto refused = [](const GemmProblem& p, const GemmLargeConfig& c, const char* reason) {
     for (const std::string& one : gemm_large_space(p, shape_of(p), fictional_gpu(90)).explain(c))
@@ -113,6 +127,14 @@ TEST(GemmLargeBatch, TheSpaceSaysWhatBatchesLack) {
   c = legal;
   c.warp_m = 8;
   EXPECT_TRUE(refused(p, c, "tensor cores take 16 rows"));
+  const GemmProblem listed = batch_of(DType::f64, 128, 64, "nn", Layout::variable);
+  c = gemm_large_default(listed, shape_of(listed), h200());
+  EXPECT_TRUE(gemm_large_space(listed, shape_of(listed), h200()).contains(c)) << describe(c);
+  c.persistent = true;
+  EXPECT_TRUE(refused(listed, c, "the block of each tile, which does not walk"));
+  c.persistent = false;
+  c.boundary = GemmLargeBoundary::none;
+  EXPECT_TRUE(refused(listed, c, "without checks sizes are multiples of the tile"));
 }
 
 TEST(GemmLargeBatch, EveryBatchHasAConfig) {
@@ -120,7 +142,7 @@ TEST(GemmLargeBatch, EveryBatchHasAConfig) {
     for (const char* ops : {"nn", "nt", "tn", "tt"})
       for (const int capability : {75, 80, 90})
         for (const std::int64_t n : {65, 96, 100, 200, 512})
-          for (const Layout layout : {Layout::strided, Layout::pointer}) {
+          for (const Layout layout : {Layout::strided, Layout::pointer, Layout::variable}) {
             const GemmProblem p = batch_of(dtype, n, 300, ops, layout);
             const GemmLargeShape s = shape_of(p);
             const GemmLargeDevice device = fictional_gpu(capability);

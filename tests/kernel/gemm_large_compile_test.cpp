@@ -148,6 +148,30 @@ TEST(GemmLarge, WideAccessesToCCompile) {
     }
 }
 
+// The first choice for problems with values of their own serves at once, though it needs more registers.
+TEST(GemmLarge, DefaultsOfVariableBatchesCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const int capability : {90, 80})
+    for (const DType dtype : all_types)
+      for (const Op op_a : {Op::none, Op::trans}) {
+        GemmProblem p = problem(dtype, 100, 100, 100, op_a, Op::none);
+        p.layout = Layout::variable;
+        p.beta = Scalar::general;
+        p.batch_count = 300;
+        const GemmLargeShape s = gemm_large_shape(p);
+        const auto limits = testing::known_gpu(capability);
+        const Config c = gemm_large_default(p, s, limits);
+        EXPECT_EQ(
+            gemm_large_refusal(compiler.compile(gemm_large_request(s, c, dtype, capability)), c, limits), "")
+            << capability << " " << to_string(p) << " " << describe(c);
+      }
+}
+
 TEST(GemmLarge, PaddedCopiesCompile) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {

@@ -87,8 +87,8 @@ std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, c
   const bool computes = std::min({problem.m, problem.n, problem.batch_count}) > 0;
   if (reports && computes && has_pointers(problem) && !plan->runner->reports())
     throw Error(ErrorCode::unsupported, "info",
-                fmt::format("info is not supported by {}, which runs {}: only kernels for sizes up to 64 "
-                            "report bad pointers in device memory",
+                fmt::format("info is not supported by {}, which runs {}: only kernels for sizes up to 64 or "
+                            "for values per problem report bad pointers in device memory",
                             plan->candidate, to_string(problem)));
   return plan;
 }

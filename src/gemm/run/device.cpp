@@ -9,11 +9,13 @@
 namespace tilewright {
 namespace {
 
-void refuse_value(const char* name, std::int64_t stride) {
-  if (stride != 0)
-    throw Error(
-        ErrorCode::unsupported, name,
-        fmt::format("{} holds a value per problem, which only kernels for sizes up to 64 support", name));
+void check_form(const char* name, bool varies, std::int64_t stride) {
+  if (varies == (stride != 0)) return;
+  refuse_argument(
+      name, varies ? fmt::format("{} is one value, but the plan was made for a value per problem "
+                                 "({} = per_problem)",
+                                 name, name)
+                   : fmt::format("{} holds a value per problem, but the plan was made for one value", name));
 }
 
 }  // namespace
@@ -48,6 +50,13 @@ std::string why_no_product(const PlanRequest& r) {
   if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero)
     return "there is no product to compute";
   return "";
+}
+
+bool is_seen_on_device(const PlanRequest& r) { return r.vary.any() || r.problem.layout == Layout::variable; }
+
+void check_forms(const ScalarsVary& planned, const Operands& o) {
+  check_form("alpha", planned.alpha, o.alpha_stride);
+  check_form("beta", planned.beta, o.beta_stride);
 }
 
 namespace {
@@ -112,9 +121,6 @@ std::string DeviceRunner::threads_text() const {
   return fmt::format("none: the work is queued on {}", device());
 }
 
-void DeviceRunner::refuse_values(const Operands& o) {
-  refuse_value("alpha", o.alpha_stride);
-  refuse_value("beta", o.beta_stride);
-}
+void DeviceRunner::refuse_values(const Operands& o) { check_forms({}, o); }
 
 }  // namespace tilewright

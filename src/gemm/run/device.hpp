@@ -27,6 +27,10 @@ std::string why_not_on_gpu(const PlanRequest& request);
 std::string why_no_machine(const PlanRequest& request);
 // Returns why there is no single large product for all problems, or "".
 std::string why_no_product(const PlanRequest& request);
+// True if only the device knows some values or sizes, among which there may be zeros.
+bool is_seen_on_device(const PlanRequest& request);
+// Throws Error(invalid_argument) if alpha or beta vary and the plan is for one value, or vice versa.
+void check_forms(const ScalarsVary& planned, const Operands& operands);
 
 // Returns the model, fitted to this device or one of its architecture, that forecasts large products of this
 // type; empty without one, and for calls that minimise energy.

@@ -12,7 +12,8 @@ namespace {
 
 // Returns the shape of kernels for `problem`: the request's problem, or the same with another beta.
 GemmLargeShape large_shape(const GemmProblem& problem, const PlanRequest& r) {
-  return gemm_large_shape(problem, gemm_large_alignment(problem, align_bytes(r)), r.options.math_mode);
+  return gemm_large_shape(problem, gemm_large_alignment(problem, align_bytes(r)), r.options.math_mode,
+                          r.vary);
 }
 
 // C = alpha op(A) op(B) + beta C, for every beta of the problem's class.
@@ -20,10 +21,12 @@ class LargeKernels {
  public:
   // `config` is legal for the request's problem.
   LargeKernels(const PlanRequest& r, const GpuMachine& machine, const GemmLargeConfig& config)
-      : problem_(r.problem), workspace_(machine.workspace()) {
+      : problem_(r.problem), vary_(r.vary), workspace_(machine.workspace()) {
     const GemmLargeShape shape = large_shape(problem_, r);
     kernel_ = machine.gemm_large(shape, config, problem_.dtype, r.may_compile);
-    if (problem_.beta == Scalar::general) beta_zero_ = overwriting(r, machine, config);
+    // Kernels of problems with values of their own test each beta.
+    if (problem_.beta == Scalar::general && !is_seen_on_device(r))
+      beta_zero_ = overwriting(r, machine, config);
     for (const auto& kernel : {kernel_, beta_zero_})
       if (kernel != nullptr) add_needs(kernel->needs(problem_));
     if (shares_tiles()) workspace_.reserve(scratch_bytes_, zero_bytes_);
@@ -33,8 +36,8 @@ class LargeKernels {
     const bool overwrites = beta_zero_ != nullptr && is_zero(problem_, problem_.beta, o.beta);
     const GemmLargeKernel& kernel = overwrites ? *beta_zero_ : *kernel_;
     GemmLargeOperands operands;
-    operands.alpha = o.alpha;
-    operands.beta = overwrites ? nullptr : o.beta;
+    (vary_.alpha ? operands.alphas : operands.alpha) = o.alpha;
+    (vary_.beta ? operands.betas : operands.beta) = overwrites ? nullptr : o.beta;
     std::optional<GpuWorkspace::Loan> loan;
     if (shares_tiles()) {
       loan.emplace(workspace_, scratch_bytes_, zero_bytes_, stream_of(o));
@@ -44,6 +47,8 @@ class LargeKernels {
     operands.a = o.a;
     operands.b = o.b;
     operands.c = o.c;
+    operands.sizes = o.sizes;
+    operands.info = o.info, operands.info_step = o.info_step;
     kernel.launch(problem_, operands, stream_of(o));
   }
   const GemmLargeKernel& kernel() const { return *kernel_; }
@@ -67,6 +72,7 @@ class LargeKernels {
   bool shares_tiles() const { return scratch_bytes_ + zero_bytes_ > 0; }
 
   GemmProblem problem_;
+  ScalarsVary vary_;
   GpuWorkspace& workspace_;
   std::shared_ptr<const GemmLargeKernel> kernel_, beta_zero_;
   std::size_t scratch_bytes_ = 0, zero_bytes_ = 0;
@@ -76,8 +82,17 @@ class LargeRunner : public DeviceRunner {
  public:
   LargeRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine,
               const GemmLargeConfig& config)
-      : DeviceRunner(r, machine, align_bytes(r)), kernels_(r, *machine, config) {}
+      : DeviceRunner(r, machine, align_bytes(r)),
+        vary_(r.vary),
+        seen_on_device_(is_seen_on_device(r)),
+        kernels_(r, *machine, config) {}
 
+  bool reports() const override { return seen_on_device_; }
+  void check(const Operands& o) const override {
+    if (!seen_on_device_) return DeviceRunner::check(o);
+    check_forms(vary_, o);
+    check_addresses(o, true);
+  }
   void run(const Operands& o) const override { kernels_.launch(o); }
 
   nlohmann::json config() const override { return to_json(kernels_.kernel().config()); }
@@ -127,21 +142,36 @@ class LargeRunner : public DeviceRunner {
            static_cast<double>(gemm_large_problems(problem(), kernel.shape()));
   }
 
+  ScalarsVary vary_;
+  bool seen_on_device_;
   LargeKernels kernels_;
 };
 
+// Returns why large kernels do not compute a problem with values on the device that are seen there alone.
+std::string why_not_listed(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (!has_elements_of_c(p)) return "there is no product to compute";
+  const std::int64_t largest = std::max({p.m, p.n, p.k});
+  if (p.layout == Layout::variable && largest > gemm_large_batch_limit)
+    return fmt::format("size {} exceeds the limit of {} in the layout {}", largest, gemm_large_batch_limit,
+                       to_string(p.layout));
+  return "";
+}
+
 std::string large_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
-  const GemmProblem& p = r.problem;
-  if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
-    return fmt::format("supports single matrices, strided and pointer batches, not the layout {}",
-                       to_string(p.layout));
-  if (auto reason = why_no_product(r); !reason.empty()) return reason;
+  const Layout layout = r.problem.layout;
+  if (layout == Layout::grouped || is_interleaved(layout))
+    return fmt::format("supports single matrices, strided, pointer and variable batches, not the layout {}",
+                       to_string(layout));
+  if (auto reason = is_seen_on_device(r) ? why_not_listed(r) : why_no_product(r); !reason.empty())
+    return reason;
   return why_no_machine(r);
 }
 
 std::optional<GemmLargeForecast> own_forecast(const PlanRequest& r, const GemmLargeShape& shape,
                                               const GemmLargeConfig& config, const GpuLimits& limits) {
+  if (shape.batch == GemmLargeBatch::listed) return std::nullopt;  // of which nothing was measured
   if (shape.batch != GemmLargeBatch::none) {
     const auto model = large_batch_model(r, limits);
     return model ? forecast_own_batch(*model, r.problem, shape, config, limits) : std::nullopt;

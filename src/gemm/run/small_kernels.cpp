@@ -12,15 +12,6 @@ namespace {
 // A kernel's stages hold its largest matrices: smaller ones get a launch with more in flight.
 constexpr std::int64_t small_class = 32;
 
-void check_form(const char* name, bool varies, std::int64_t stride) {
-  if (varies == (stride != 0)) return;
-  refuse_argument(
-      name, varies ? fmt::format("{} is one value, but the plan was made for a value per problem "
-                                 "({} = per_problem)",
-                                 name, name)
-                   : fmt::format("{} holds a value per problem, but the plan was made for one value", name));
-}
-
 // Returns kernels that find null pointers if beta = 1: they multiply one real number of each C by 1, which
 // also preserves infinities of complex types. Empty without such a kernel: the call itself needs none.
 std::optional<GemmSmallKernelSet> null_finder(const PlanRequest& r, const GpuMachine& machine,
@@ -128,8 +119,7 @@ void GemmSmallKernelSet::add(const GemmProblem& problem, const GpuMachine& machi
 }
 
 void GemmSmallKernelSet::check_values(const Operands& o) const {
-  check_form("alpha", alpha_varies_, o.alpha_stride);
-  check_form("beta", beta_varies_, o.beta_stride);
+  check_forms({alpha_varies_, beta_varies_}, o);
 }
 
 void GemmSmallKernelSet::launch(const Operands& o) const {
@@ -161,8 +151,6 @@ void GemmSmallKernelSet::queue(const Operands& o, const GemmSmallOperands& prepa
       launch(*one.kernel, one.geometry);
   }
 }
-
-bool is_seen_on_device(const PlanRequest& r) { return r.vary.any() || r.problem.layout == Layout::variable; }
 
 std::string why_no_layout(Layout layout) {
   if (layout != Layout::grouped) return "";

@@ -49,8 +49,6 @@ class GemmSmallKernelSet {
   std::unique_ptr<GpuWorkspace> repeated_;  // copies, one per problem, of the scalar that does not vary
 };
 
-// True if only the device knows some values or sizes, among which there may be zeros.
-bool is_seen_on_device(const PlanRequest& request);
 // Returns why no kernel takes the layout; "" if one does.
 std::string why_no_layout(Layout layout);
 

@@ -100,10 +100,14 @@ int reading_threads(const GemmLargeTile& tile, const C& c) {
 }
 
 // Returns the config with as many stages as `blocks` blocks have room for, and all accesses arranged.
+// Problems with values of their own leave registers for fewer blocks.
 C fitted(C c, int blocks, const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
   constexpr int most_stages = 4, most_stages_of_one = 6;
   const int bytes = int(size_bytes(p.dtype));
   c.blocks_per_sm = blocks;
+  if (s.batch == GemmLargeBatch::listed)
+    while (c.blocks_per_sm > 1 && gemm_large_known_to_spill(c, s, p.dtype, limits)) --c.blocks_per_sm;
+  blocks = c.blocks_per_sm;
   if (c.load == GemmLargeLoad::registers) {
     c.stages = 2;
   } else {
@@ -178,6 +182,7 @@ std::vector<GemmLargeConfig> gemm_large_batch_promising(const GemmProblem& p, co
                                                  : t.product;
     c.dependent_launch = device.compute_capability >= 90;
     for (C way : with_loads(c, t, p, s, device)) {
+      if (s.batch == GemmLargeBatch::listed && gemm_large_known_to_spill(way, s, p.dtype, device)) continue;
       way.sum_turns = gemm_large_sum_turns(p, way, device);
       const double slower = 1 + 0.01 * t.slower[s.trans_b ? 2 : s.trans_a ? 1 : 0];
       if (space.contains(way)) ranked.emplace_back(slower * gemm_large_cost(p, s, way, device).cycles(), way);

@@ -28,9 +28,9 @@ enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue
 enum class GemmLargeContiguous : unsigned char { as_stored, rows, k };
 // Precision of products and sums.
 enum class GemmLargeMath : unsigned char { full };
-// A launch computes one product, or a batch whose matrices lie at even distances, or one whose addresses lie
-// in arrays in device memory.
-enum class GemmLargeBatch : unsigned char { none, strided, pointers };
+// A launch computes one product, or a batch: its matrices lie at even distances, or their addresses in arrays
+// in device memory, or problems have values of their own there (list_config.hpp).
+enum class GemmLargeBatch : unsigned char { none, strided, pointers, listed };
 
 // The parts of the problem that enter the code.
 struct GemmLargeShape {
@@ -464,7 +464,7 @@ template <>
 struct EnumNames<GemmLargeMath> {
   static constexpr std::array value{std::pair{GemmLargeMath::full, "full"}};
 };
-TILEWRIGHT_NAMES(GemmLargeBatch, "none", "strided", "pointers");
+TILEWRIGHT_NAMES(GemmLargeBatch, "none", "strided", "pointers", "listed");
 
 template <>
 struct FieldList<GemmLargeShape> {

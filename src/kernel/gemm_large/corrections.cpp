@@ -52,6 +52,18 @@ bool sums_in_shared_spill(const C& c, const GemmLargeShape& shape, DType dtype, 
   return false;
 }
 
+// Returns true if the compiler spills where sizes and leading dimensions are registers as well, which
+// arguments of a launch are not (nn, nt and tn of all types, 260 configs).
+bool lists_spill(const C& c, DType dtype, const GpuLimits& limits) {
+  constexpr int of_mma = 52, of_async = 24, of_others = 44, schedulers = 4, granularity = 8;
+  if (gemm_large_is_mma(c) && c.prefetch) return true;
+  const int warps = (gemm_large_warps(c) * c.blocks_per_sm + schedulers - 1) / schedulers * schedulers;
+  const int budget =
+      limits.registers_per_multiprocessor / (warps * gemm_large_lanes) / granularity * granularity;
+  const int more = gemm_large_is_mma(c) ? of_mma : c.load == GemmLargeLoad::async ? of_async : of_others;
+  return gemm_large_registers(c, dtype) + more > std::min(budget, gemm_large_most_registers);
+}
+
 }  // namespace
 
 double gemm_large_correction(const C& c, const GemmLargeShape& shape, const F& f) {
@@ -75,6 +87,7 @@ double gemm_large_correction(const C& c, const GemmLargeShape& shape, const F& f
 
 bool gemm_large_known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype,
                                const GpuLimits& limits) {
+  if (shape.batch == GemmLargeBatch::listed) return lists_spill(c, dtype, limits);
   // A walking block keeps its position and its reads of C beside sums that are set aside.
   if (c.sum_turns > 0 && gemm_large_walks(c) && shape.reads_c &&
       gemm_large_registers(c, dtype) >= (c.sums_in_shared ? 150 : 180))

@@ -46,7 +46,8 @@ void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int 
 
 }  // namespace
 
-GemmLargeBatch gemm_large_batch(const GemmProblem& p) {
+GemmLargeBatch gemm_large_batch(const GemmProblem& p, ScalarsVary vary) {
+  if (p.layout == Layout::variable || vary.any()) return GemmLargeBatch::listed;
   if (p.layout == Layout::pointer) return GemmLargeBatch::pointers;
   const bool one_launch = p.batch_count > 1 && std::max({p.m, p.n, p.k}) <= gemm_large_batch_limit;
   return p.layout == Layout::strided && one_launch ? GemmLargeBatch::strided : GemmLargeBatch::none;
@@ -59,19 +60,21 @@ GemmLargeAlignment gemm_large_alignment(const GemmProblem& p, int address_bytes)
   return {of(p.stride_a), of(p.stride_b), of(p.stride_c)};
 }
 
-GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignment, MathMode mode) {
+GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignment, MathMode mode,
+                                ScalarsVary vary) {
   const int bytes = bytes_of(p.dtype);
   GemmLargeShape s;
   s.trans_a = p.op_a != Op::none;
   s.trans_b = p.op_b != Op::none;
   s.conj_a = p.op_a == Op::conj_trans && is_complex(p.dtype);
   s.conj_b = p.op_b == Op::conj_trans && is_complex(p.dtype);
-  s.reads_c = p.beta != Scalar::zero;
+  s.reads_c = p.beta != Scalar::zero || vary.beta;
   s.align_a = alignment_of(alignment.a, p.lda, bytes);
   s.align_b = alignment_of(alignment.b, p.ldb, bytes);
   s.align_c = alignment_of(alignment.c, p.ldc, bytes);
   s.math = math_of(mode);
-  s.batch = gemm_large_batch(p);
+  s.batch = gemm_large_batch(p, vary);
+  if (p.layout == Layout::variable) s.align_a = s.align_b = s.align_c = bytes;  // of any leading dimension
   return s;
 }
 
@@ -214,7 +217,8 @@ std::int64_t gemm_large_problems_at_once(const GemmProblem& p, const GemmLargeSh
 }
 
 std::string gemm_large_expression(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
-  return fmt::format("tilewright::gemm_large<{}, {}, {}>", device_type(dtype),
+  return fmt::format("tilewright::{}<{}, {}, {}>",
+                     s.batch == GemmLargeBatch::listed ? "gemm_large_list" : "gemm_large", device_type(dtype),
                      designated("tilewright::GemmLargeShape", s),
                      designated("tilewright::GemmLargeConfig", c));
 }

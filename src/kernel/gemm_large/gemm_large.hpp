@@ -23,12 +23,12 @@ struct GemmLargeAlignment {
 GemmLargeAlignment gemm_large_alignment(const GemmProblem& problem, int address_bytes);
 
 // Strided batches whose sizes are all at most this are one launch; of larger products each is one. Pointer
-// batches are always one launch.
+// batches, and those whose sizes or scalars lie in device memory, are always one launch.
 inline constexpr std::int64_t gemm_large_batch_limit = 512;
-GemmLargeBatch gemm_large_batch(const GemmProblem& problem);
+GemmLargeBatch gemm_large_batch(const GemmProblem& problem, ScalarsVary vary = {});
 // Returns what enters the code of a problem. Throws Error(unsupported) for a mode that the stencil lacks.
 GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {},
-                                MathMode mode = MathMode::full);
+                                MathMode mode = MathMode::full, ScalarsVary vary = {});
 
 // The numbers of parts into which split_k may divide a tile's k.
 inline constexpr int gemm_large_splits[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,  11, 12,

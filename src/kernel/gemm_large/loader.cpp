@@ -2,10 +2,36 @@
 #include "kernel/gemm_large/loader.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/dispatch.hpp"
+#include "kernel/gemm_large/list_config.hpp"
 
 namespace tilewright {
+namespace {
+
+// Returns the operands from problem `first` of a batch on: its matrices, or its entries in arrays.
+GemmLargeOperands operands_from(const GemmProblem& p, const GemmLargeOperands& all, std::int64_t first) {
+  const bool addresses = p.layout == Layout::pointer || p.layout == Layout::variable;
+  const auto on = [&]<class Pointer>(Pointer& array, std::int64_t bytes) {
+    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+    if (array != nullptr) array = reinterpret_cast<Pointer>(reinterpret_cast<Byte*>(array) + first * bytes);
+  };
+  const std::int64_t size = size_bytes(p.dtype);
+  const auto matrices = [&](std::int64_t stride) {
+    return addresses ? std::int64_t(sizeof(void*)) : stride * size;
+  };
+  GemmLargeOperands o = all;
+  on(o.a, matrices(p.stride_a)), on(o.b, matrices(p.stride_b)), on(o.c, matrices(p.stride_c));
+  on(o.alphas, size), on(o.betas, size);
+  for (const std::int64_t** sizes :
+       {&o.sizes.m, &o.sizes.n, &o.sizes.k, &o.sizes.lda, &o.sizes.ldb, &o.sizes.ldc})
+    on(*sizes, sizeof(std::int64_t));
+  on(o.info, o.info_step * std::int64_t(sizeof(int)));
+  return o;
+}
+
+}  // namespace
 
 GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
                                  const GemmLargeConfig& config, DType dtype)
@@ -124,24 +150,41 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
   const Gpu::Current current(*gpu_);  // the driver needs it for encoding maps
   const std::int64_t at_once = gemm_large_problems_at_once(problem, shape_, config_);
   if (problem.batch_count <= at_once) return launch_at_once(problem, operands, stream);
-  // From one problem to the next, in the operand or in its array of addresses.
-  const auto bytes = [&](std::int64_t stride) {
-    return problem.layout == Layout::pointer ? std::int64_t(sizeof(void*)) : stride * size_bytes(dtype_);
-  };
   GemmProblem part = problem;
-  GemmLargeOperands o = operands;
   for (std::int64_t q = 0; q < problem.batch_count; q += at_once) {
     part.batch_count = std::min(at_once, problem.batch_count - q);
-    o.a = static_cast<const char*>(operands.a) + q * bytes(problem.stride_a);
-    o.b = static_cast<const char*>(operands.b) + q * bytes(problem.stride_b);
-    o.c = static_cast<char*>(operands.c) + q * bytes(problem.stride_c);
-    launch_at_once(part, o, stream);
+    launch_at_once(part, operands_from(problem, operands, q), stream);
   }
+}
+
+template <class T>
+void GemmLargeKernel::launch_list(const GemmProblem& p, const GemmLargeOperands& o,
+                                  CUstream_st* stream) const {
+  const auto value = [](const void* of_all) {
+    return of_all == nullptr ? T(0) : *static_cast<const T*>(of_all);
+  };
+  const auto sizes = [](const std::int64_t* array) { return reinterpret_cast<const long long*>(array); };
+  GemmLargeListArgs<T> args{};
+  args.alpha = value(o.alpha), args.beta = value(o.beta);
+  args.a = static_cast<const T*>(o.a), args.b = static_cast<const T*>(o.b), args.c = static_cast<T*>(o.c);
+  args.alphas = static_cast<const T*>(o.alphas), args.betas = static_cast<const T*>(o.betas);
+  args.sizes_m = sizes(o.sizes.m), args.sizes_n = sizes(o.sizes.n), args.sizes_k = sizes(o.sizes.k);
+  args.sizes_lda = sizes(o.sizes.lda), args.sizes_ldb = sizes(o.sizes.ldb);
+  args.sizes_ldc = sizes(o.sizes.ldc);
+  args.m = p.m, args.n = p.n, args.k = p.k;
+  args.lda = p.lda, args.ldb = p.ldb, args.ldc = p.ldc;
+  args.stride_a = p.stride_a, args.stride_b = p.stride_b, args.stride_c = p.stride_c;
+  args.info = o.info, args.info_step = o.info_step;
+  args.problems = int(p.batch_count);
+  args.addresses = p.layout == Layout::pointer || p.layout == Layout::variable;
+  const Instance& instance = functions_.front();
+  instance.function.launch(part_needs(p, instance).launch, &args, stream);
 }
 
 void GemmLargeKernel::launch_at_once(const GemmProblem& problem, const GemmLargeOperands& operands,
                                      CUstream_st* stream) const {
   dispatch(dtype_, [&]<class T>() {
+    if (shape_.batch == GemmLargeBatch::listed) return launch_list<T>(problem, operands, stream);
     GemmProblem p = problem;
     GemmLargeOperands o = operands;
     if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
@@ -170,12 +213,13 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
       "tilewright::gemm_large_memory({}, {}, sizeof({})).total_bytes == {}",
       designated("tilewright::GemmLargeShape", seen), designated("tilewright::GemmLargeConfig", config),
       device_type(dtype), gemm_large_memory(seen, config, int(size_bytes(dtype))).total_bytes);
-  return {"kernel/gemm_large/stencil.cuh",
-          std::move(expressions),
-          assertion,
-          compute_capability,
-          config.cluster > 1,
-          config.ptxas_level};
+  return {
+      shape.batch == GemmLargeBatch::listed ? "kernel/gemm_large/list.cuh" : "kernel/gemm_large/stencil.cuh",
+      std::move(expressions),
+      assertion,
+      compute_capability,
+      config.cluster > 1,
+      config.ptxas_level};
 }
 
 std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,

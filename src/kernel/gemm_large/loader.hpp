@@ -9,15 +9,22 @@
 
 namespace tilewright {
 
-// Operands of a launch: addresses on the device; of a pointer batch a, b and c are arrays of addresses.
+// Operands of a launch: addresses on the device; of a batch of pointers or sizes there a, b and c are arrays
+// of addresses.
 struct GemmLargeOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
-  const void* alpha = nullptr;  // host addresses of values of the kernel's type
+  const void* alpha = nullptr;  // host addresses of values of the kernel's type; null if there are alphas
   const void* beta = nullptr;   // null stands for 0
   void* workspace = nullptr;    // as GemmLargeKernel::needs() requires
   void* counters = nullptr;     // zero
+  // Of problems with values of their own: arrays on the device with an entry per problem.
+  const void* alphas = nullptr;
+  const void* betas = nullptr;
+  VariableSizes sizes = {};
+  int* info = nullptr;         // zero; receives the codes of bad problems
+  std::int64_t info_step = 1;  // 0: one code for all
 };
 
 class GemmLargeKernel {
@@ -51,6 +58,8 @@ class GemmLargeKernel {
            CUstream_st* stream) const;
   void launch_at_once(const GemmProblem& problem, const GemmLargeOperands& operands,
                       CUstream_st* stream) const;
+  template <class T>
+  void launch_list(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
   template <class T>
   void launch_part(const GemmProblem& whole, const GemmLargePart& part, const GemmLargeOperands& operands,
                    CUstream_st* stream) const;

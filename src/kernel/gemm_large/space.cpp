@@ -16,7 +16,10 @@ struct Rules {
   GpuLimits limits;
   int bytes;
 
-  bool whole(const C& c) const { return p.m % c.tile_m == 0 && p.n % c.tile_n == 0 && p.k % c.tile_k == 0; }
+  bool listed() const { return s.batch == GemmLargeBatch::listed; }
+  bool whole(const C& c) const {  // of every problem
+    return !listed() && p.m % c.tile_m == 0 && p.n % c.tile_n == 0 && p.k % c.tile_k == 0;
+  }
   GemmLargeShape seen(const C& c) const { return gemm_large_kernel_shape(s, c); }  // by the kernel
   GemmLargeTile tile_a(const C& c) const { return gemm_large_tile_a(seen(c), c, bytes); }
   GemmLargeTile tile_b(const C& c) const { return gemm_large_tile_b(seen(c), c, bytes); }
@@ -353,6 +356,8 @@ void add_schedule(Space<C>& space, const Rules& r) {
                 [=](const C& c) {
                   return !r.batched() || (!gemm_large_shares(c) && c.warps_k == 1 && c.cluster == 1);
                 });
+  space.require("problems with values of their own are read by the block of each tile, which does not walk",
+                [=](const C& c) { return !r.listed() || !(gemm_large_walks(c) || c.stagger > 0); });
   space.require("every part of a split tile has k to sum", [=](const C& c) {
     const int parts = std::max(c.split_k, c.tail_k);
     return parts == 1 || parts <= (r.p.k + c.tile_k - 1) / c.tile_k;
