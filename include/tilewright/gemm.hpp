@@ -93,9 +93,9 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
 /// lies on the host, values per problem on the device. The call checks of operands: sizes, strides, null,
 /// alignment, ranges that certainly overlap; with options.checked also that the memory is that GPU's. The
 /// device finds null pointers in a pointer batch: such a problem is skipped, and reported if `info` is given.
-/// Values per problem of interleaved batches are supported for sizes up to 64, and so are pointers that are
-/// reported, unless there are values per problem. The location is a parameter so that gemm<double>(..., {c,
-/// m, n, ld}, ...) means the host.
+/// Interleaved batches are supported for sizes up to 512; pointers that are reported for sizes up to 64, or
+/// with values per problem. The location is a parameter so that gemm<double>(..., {c, m, n, ld}, ...) means
+/// the host.
 /// @throws Error as gemm(), before anything is queued; `info` receives what only the device can find.
 template <class T, Location L>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,

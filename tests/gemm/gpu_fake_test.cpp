@@ -200,9 +200,9 @@ TEST_F(FakeGpu, RefusalsSayWhy) {
                       options_, context),
                "call gemm_grouped, which plans each"));
   EXPECT_TRUE(
-      contains(reason(parse_problem("gemm_batched:f64:nn:m=65,n=8,k=8:interleaved:batch=9:location=device"),
+      contains(reason(parse_problem("gemm_batched:f64:nn:m=513,n=8,k=8:interleaved:batch=9:location=device"),
                       options_, context),
-               "size 65 exceeds the limit of 64"));
+               "size 513 exceeds the limit of 512"));
   options = options_;
   options.config = R"({"threads": 33})";
   EXPECT_TRUE(contains(reason(problem(""), options, context), "threads = "));

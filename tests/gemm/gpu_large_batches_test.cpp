@@ -128,6 +128,43 @@ TEST_F(GpuLargeBatches, ValuesPerProblemOfStridedBatches) {
   }
 }
 
+// In blocks that tiles hold, in larger ones that are cut, and all in one; with sizes that are only scaled.
+TEST_F(GpuLargeBatches, InterleavedMatrices) {
+  Failures failures;
+  for (const char* layout : {"interleaved", "block_interleaved:block=8", "block_interleaved:block=100"})
+    for (const char* sizes :
+         {"f64:nn:m=70,n=66,k=80", "f32:tn:m=5,n=129,k=7", "c128:nc:m=3,n=4,k=100", "c64:nt:m=65,n=3,k=0"})
+      for (const char* alpha : {"general", "per_problem", "zero"}) {
+        const std::string name(layout);
+        const std::size_t colon = std::min(name.find(':'), name.size());
+        const GemmProblem p = parse_problem(fmt::format(
+            "gemm_batched:{}:{}:batch=19{}:alpha={}:beta={}:location=device", sizes, name.substr(0, colon),
+            name.substr(colon), alpha, std::string(alpha) == "per_problem" ? alpha : "general"));
+        const GemmPlan made = plan(context_, p, options_);
+        failures.note(to_string(p), dispatch(p.dtype, [&]<class T>() {
+                        const bool zero = p.alpha == Scalar::zero, varies = p.alpha == Scalar::per_problem;
+                        GpuBatch<T> batch(*gpu_, with_general_scalars(p), {zero ? 0.0 : -0.75, 2, 0, 5});
+                        const Item<T> same{.alpha = batch.alpha(), .beta = batch.beta()};
+                        GpuItems<T> values(*gpu_, std::vector(19, same));
+                        BatchScalar<T> alphas(same.alpha), betas(same.beta);
+                        if (varies) alphas = BatchScalar<T>(values.alphas());
+                        if (varies) betas = BatchScalar<T>(values.betas());
+                        made.run<T>(alphas, batch.a(), batch.b(), betas, batch.c());
+                        gpu_->synchronize();
+                        return batch.check();
+                      }));
+      }
+  const GemmProblem large =
+      parse_problem("gemm_batched:f64:nn:m=513,n=2,k=2:interleaved:batch=9:location=device");
+  try {
+    (void)plan(context_, large, options_);
+    ADD_FAILURE() << "it was not refused";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("size 513 exceeds the limit of 512"), std::string::npos)
+        << error.what();
+  }
+}
+
 // Each group is one launch of the kernels of its sizes.
 TEST_F(GpuLargeBatches, GroupsAreALaunchEach) {
   std::vector<Item<double>> all(4, Item<double>{Op::none, Op::none, 70, 66, 65, 0, 1, 1});

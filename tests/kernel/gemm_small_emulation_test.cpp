@@ -175,6 +175,25 @@ TEST(GemmSmallEmulation, LargeBlocksOfInterleavedMatrices) {
                    "matrices_per_block=40 threads=64 thread_m=3 load=direct store=direct stages=1")>(whole);
 }
 
+// Threads read elements of large interleaved matrices where they lie.
+TEST(GemmSmallEmulation, InterleavedMatricesAboveTheOthersLimit) {
+  SmallCase one = problem_of(DType::f64, Layout::interleaved, 66, 5, 71, 1);
+  one.problem.block = one.problem.batch_count = 101;
+  constexpr GemmSmallConfig where_they_lie = fields<GemmSmallConfig>(
+      "matrices_per_block=8 threads=64 thread_m=4 thread_n=5 k_unroll=2 load=direct store=direct stages=1 "
+      "persistent=false");
+  expect_right<double,
+               fields<GemmSmallShape>("m=66 n=5 k=71 step_a=interleaved step_b=interleaved "
+                                      "step_c=interleaved interleave=0 align_bytes=16"),
+               where_they_lie>(one);
+  SmallCase blocks =
+      with_ops(problem_of(DType::f32, Layout::block_interleaved, 5, 70, 9), Op::trans, Op::none);
+  blocks.problem.block = 8;
+  expect_right<float,
+               fields<GemmSmallShape>("m=5 n=70 k=9 trans_a lda=9 ldb=9 ldc=5 interleave=8 align_bytes=16"),
+               where_they_lie>(blocks);
+}
+
 // These sizes fill no tensor-core product in any direction.
 TEST(GemmSmallEmulation, TensorCores) {
   expect_right<

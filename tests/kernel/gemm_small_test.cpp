@@ -33,6 +33,12 @@ TEST(GemmSmall, ShapeKeepsWhatEntersTheCode) {
   p.stride_c = 27 * 13;
   EXPECT_EQ(gemm_small_shape(p).step_c, GemmSmallStep::strided);
   EXPECT_THROW(gemm_small_shape(small_batch(DType::f64, 65, 2, 2)), Error);
+  GemmProblem lanes = small_batch(DType::f64, 512, 2, 2);
+  lanes.layout = Layout::interleaved;
+  lanes.block = lanes.batch_count;
+  EXPECT_EQ(gemm_small_shape(lanes).m, 512);
+  lanes.m = 513;
+  EXPECT_THROW(gemm_small_shape(lanes), Error);
 }
 
 TEST(GemmSmall, ShapesOfOtherLayouts) {

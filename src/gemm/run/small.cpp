@@ -164,8 +164,8 @@ std::string small_declines(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (auto reason = why_no_layout(p.layout); !reason.empty()) return reason;
   const std::int64_t largest = std::max({p.m, p.n, p.k});
-  if (largest > gemm_small_limit)
-    return fmt::format("size {} exceeds the limit of {}", largest, gemm_small_limit);
+  if (const std::int64_t limit = gemm_small_largest(p); largest > limit)
+    return fmt::format("size {} exceeds the limit of {}", largest, limit);
   const bool scales_only =
       (p.k == 0 || p.alpha == Scalar::zero) && !is_seen_on_device(r) && p.sums == Sums::none;
   if (!has_elements_of_c(p) || scales_only) return "there is no product to compute";

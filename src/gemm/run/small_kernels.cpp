@@ -189,8 +189,9 @@ std::string device_scale_declines(const PlanRequest& r) {
   if (auto reason = why_no_layout(p.layout); !reason.empty()) return reason;
   if (is_seen_on_device(r) && has_elements_of_c(p)) return "only the device knows which products to compute";
   const bool any_size = p.layout == Layout::single || p.layout == Layout::strided || !has_elements_of_c(p);
-  if (const std::int64_t largest = std::max(p.m, p.n); !any_size && largest > gemm_small_limit)
-    return fmt::format("size {} exceeds the limit of {} in the layout {}", largest, gemm_small_limit,
+  const std::int64_t largest = std::max(p.m, p.n), limit = gemm_small_largest(p);
+  if (!any_size && largest > limit)
+    return fmt::format("size {} exceeds the limit of {} in the layout {}", largest, limit,
                        to_string(p.layout));
   return why_no_machine(r);
 }

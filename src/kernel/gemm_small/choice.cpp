@@ -39,6 +39,15 @@ double code_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return std::min(1.0, std::sqrt(area_at_full_speed / area));
 }
 
+// True for interleaved matrices that a block seldom stages. Their threads hold small tiles, with addresses
+// and loads on their way, and blocks are small, so that no registers are spilled.
+bool is_large(const GemmSmallShape& s) { return std::max({s.m, s.n, s.k}) > gemm_small_limit; }
+constexpr int most_threads_of_large = 128, unroll_of_large = 2;
+bool suits_large(const GemmSmallConfig& c, DType dtype) {
+  constexpr int most_registers = 90, most_lines = 11;
+  return gemm_small_registers(c, dtype) <= most_registers && c.thread_m + c.thread_n <= most_lines;
+}
+
 // Fills a block: problems for about `stage_bytes` of the largest operand, threads for few rounds.
 struct Filling {
   int stages;
@@ -55,16 +64,20 @@ bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, 
                 gemm_small_c(s, element_bytes).elements}) *
       element_bytes;
   c.matrices_per_block = 0;
+  // Threads side by side read the same element of so many large matrices, whether or not a stage holds them.
+  const int least = !is_large(s) ? 1 : filling.most_threads <= 128 ? 8 : 32;
+  const bool cut = is_large(s) && gemm_small_has(s, GemmSmallStep::interleaved) && s.interleave > 0;
   for (const int count : gemm_small_tile_counts(s)) {
     GemmSmallConfig trial = c;
     trial.matrices_per_block = count;
     if (whole_sectors && !gemm_small_tiles_of(gpu_sector_bytes, s, trial, element_bytes)) continue;
-    if (c.matrices_per_block != 0 && count * largest > filling.stage_bytes) break;
+    if (cut && s.interleave % count != 0) continue;
+    if (c.matrices_per_block >= least && count * largest > filling.stage_bytes) break;
     c.matrices_per_block = count;
   }
   double best = 0;
   for (const int threads : {32, 64, 96, 128, 160, 192, 256, 384, 512}) {
-    if (threads > filling.most_threads) break;
+    if (threads > filling.most_threads || (is_large(s) && threads > most_threads_of_large)) break;
     GemmSmallConfig trial = c;
     trial.threads = threads;
     const int warps = s.sizes_vary ? c.matrices_per_block : ceil_div(gemm_small_units(s, trial), 32);
@@ -288,6 +301,7 @@ class SmallShortlist {
 // Returns variants of a thread tile along the axes that change its code.
 std::vector<GemmSmallConfig> codes_of(GemmSmallConfig c, const GemmSmallShape& s, DType dtype) {
   c.k_unroll = unrolled(s.k, c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1));
+  if (is_large(s)) c.k_unroll = std::min(unroll_of_large, s.k);
   if (gemm_small_by_warp(c)) return {c};
   std::vector<GemmSmallConfig> codes;
   if (s.sizes_vary) {
@@ -324,6 +338,7 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
         // Tensor cores do twice as much in the same time, so more waste is acceptable.
         const double least_useful = gemm_small_by_warp(c) ? 0.4 : 0.6;
         if (useful_share(s, c) < least_useful || gemm_small_registers(c, dtype) > 168) continue;
+        if (is_large(s) && !suits_large(c, dtype)) continue;
         for (const GemmSmallConfig& code : codes_of(c, s, dtype)) list.consider(code);
       }
   return list.best(count);

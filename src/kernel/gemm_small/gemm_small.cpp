@@ -210,11 +210,14 @@ std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, 
 
 }  // namespace
 
+std::int64_t gemm_small_largest(const GemmProblem& p) {
+  return is_interleaved(p.layout) && p.sums == Sums::none ? gemm_small_interleaved_limit : gemm_small_limit;
+}
+
 GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scalars_vary) {
-  if (std::max({p.m, p.n, p.k}) > gemm_small_limit)
+  if (const std::int64_t limit = gemm_small_largest(p); std::max({p.m, p.n, p.k}) > limit)
     throw Error(ErrorCode::unsupported, "m",
-                fmt::format("m = {}, n = {}, k = {}: a size is above the limit of {}", p.m, p.n, p.k,
-                            gemm_small_limit));
+                fmt::format("m = {}, n = {}, k = {}: a size is above the limit of {}", p.m, p.n, p.k, limit));
   GemmSmallShape s;
   s.m = int(p.m);
   s.n = int(p.n);

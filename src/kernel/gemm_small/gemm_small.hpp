@@ -11,7 +11,10 @@
 
 namespace tilewright {
 
-inline constexpr std::int64_t gemm_small_limit = 64;  // largest m, n, k of the family
+// The largest m, n and k of the family: elements of interleaved matrices are neighbours of those of other
+// problems, so that threads read them where they lie, whatever the size.
+inline constexpr std::int64_t gemm_small_limit = 64, gemm_small_interleaved_limit = 512;
+std::int64_t gemm_small_largest(const GemmProblem& problem);
 
 // Returns the parts of a problem that enter its code; packed operands are aligned to `align_bytes`. For a
 // variable batch m, n and k are the largest. `scalars_vary`: each problem has its alpha and beta.

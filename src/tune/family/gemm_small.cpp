@@ -133,11 +133,11 @@ class SmallFamily : public FamilyOf<GemmSmallConfig> {
   using FamilyOf::FamilyOf;
 
   std::optional<Decline> declines(const GemmProblem& p) const override {
-    if (p.location != Location::device || std::max({p.m, p.n, p.k}) > gemm_small_limit)
-      return Decline{
-          .argument = "problem",
-          .reason = fmt::format("it is not a problem on a GPU with sizes up to {}", gemm_small_limit),
-          .elsewhere = true};
+    if (const auto limit = gemm_small_largest(p);
+        p.location != Location::device || std::max({p.m, p.n, p.k}) > limit)
+      return Decline{.argument = "problem",
+                     .reason = fmt::format("it is not a problem on a GPU with sizes up to {}", limit),
+                     .elsewhere = true};
     if (auto decline = gpu_declines(p)) return decline;
     if (p.layout == Layout::single)
       return Decline{.argument = "layout",
