@@ -193,7 +193,7 @@ void tell_device_groups() {
   v.numbers("max_m", 0, AT(x.items.max_m));
   v.numbers("max_n", 0, AT(x.items.max_n));
   v.numbers("max_k", 0, AT(x.items.max_k));
-  v.run("max_m=65", [](DeviceVariable& x) { x.items.max_m = 65; });
+  v.run("max_m=513", [](DeviceVariable& x) { x.items.max_m = 513; });
   v.numbers("count", 0, AT(x.items.count));
   v.null("m", AT(x.items.m));
   v.null("n", AT(x.items.n));
