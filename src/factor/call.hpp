@@ -33,6 +33,8 @@ struct FactorOperand {
   std::int64_t count() const;
   // Returns where problem p begins; of an interleaved batch, its slot of element (0, 0).
   char* address(std::int64_t p) const;
+  // Writes the addresses of problems [first, first + count).
+  void addresses(std::int64_t first, std::int64_t count, const void** to) const;
   // The distance between neighbours in a column and in a row, in elements.
   std::int64_t row_step() const { return row_stride * (block > 0 ? block : 1); }
   std::int64_t col_step() const { return col_stride * (block > 0 ? block : 1); }

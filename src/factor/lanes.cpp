@@ -24,11 +24,15 @@ class LaneCopies {
  public:
   LaneCopies(const FactorOperand& operand, std::int64_t slots) : operand_(operand), slots_(slots) {}
 
+  // True if the group holds the matrices by rows, as they lie.
+  bool by_rows() const { return operand_.block == 0 && operand_.col_stride == 1 && operand_.row_stride != 1; }
+
   // Problems behind the last one repeat it, so that no lane computes with what was never a matrix.
   void load(std::int64_t first, std::int64_t count, void* to) const {
     if (operand_.block > 0) return load_slots(first, count, static_cast<char*>(to));
     const void* matrices[most_slots];
-    for (std::int64_t s = 0; s < slots_; ++s) matrices[s] = operand_.address(first + std::min(s, count - 1));
+    operand_.addresses(first, count, matrices);
+    std::fill(matrices + count, matrices + slots_, matrices[count - 1]);
     each_copy(slots_, static_cast<char*>(to), [&](const GroupCopy& copy, std::int64_t from, char* slots) {
       if (from == 0) return interleave_group(copy, matrices, slots);
       const void* shifted[most_slots];
@@ -53,30 +57,30 @@ class LaneCopies {
 
  private:
   std::int64_t bytes() const { return operand_.element_bytes; }
-  std::int64_t column_bytes() const { return operand_.rows * slots_ * bytes(); }
 
   // Calls f(copy, offset in a matrix, its place among the slots) for the copies that move whole matrices.
   template <class F>
   void each_copy(std::int64_t count, char* slots, F&& f) const {
     const FactorOperand& x = operand_;
+    const bool rows = by_rows();
+    const std::int64_t inner = rows ? x.cols : x.rows, outer = rows ? x.rows : x.cols;
+    const std::int64_t stride = rows ? x.col_stride : x.row_stride, step = rows ? x.row_stride : x.col_stride;
     GroupCopy copy;
     copy.element_bytes = int(bytes()), copy.count = count, copy.slot_count = count;
-    if (x.row_stride == 1 || x.rows == 1) {
-      copy.rows = x.rows, copy.runs = x.cols, copy.matrix_step = x.col_stride * bytes();
-      copy.pitch = slots_ * bytes(), copy.slots_step = column_bytes();
-      if (x.col_stride == x.rows) copy.rows *= x.cols, copy.runs = 1;
+    copy.pitch = slots_ * bytes();
+    if (stride == 1 || inner == 1) {
+      copy.rows = inner, copy.runs = outer, copy.matrix_step = step * bytes(),
+      copy.slots_step = inner * copy.pitch;
+      if (step == inner) copy.rows *= outer, copy.runs = 1;
       return f(copy, 0, slots);
     }
-    copy.runs = x.rows, copy.matrix_step = x.row_stride * bytes(), copy.slots_step = slots_ * bytes();
-    copy.pitch = column_bytes();
-    copy.rows = x.col_stride == 1 ? x.cols : 1;
-    for (std::int64_t j = 0; j < x.cols; j += copy.rows)
-      f(copy, j * x.col_stride * bytes(), slots + j * column_bytes());
+    copy.rows = 1, copy.runs = inner, copy.matrix_step = stride * bytes(), copy.slots_step = copy.pitch;
+    for (std::int64_t j = 0; j < outer; ++j) f(copy, j * step * bytes(), slots + j * inner * copy.pitch);
   }
 
   void store_run(std::int64_t first, std::int64_t slot, std::int64_t count, char* from) const {
     void* matrices[most_slots];
-    for (std::int64_t s = 0; s < count; ++s) matrices[s] = operand_.address(first + slot + s);
+    operand_.addresses(first + slot, count, const_cast<const void**>(matrices));
     each_copy(count, from + slot * bytes(), [&](const GroupCopy& copy, std::int64_t at, char* slots) {
       if (at == 0) return deinterleave_group(copy, slots, matrices);
       void* shifted[most_slots];
@@ -155,7 +159,7 @@ class LaneRun {
         b_bytes_(in_lines(bytes_of_b(work) * slots_)),
         det_bytes_(in_lines(work.element_bytes() * slots_)),
         memory_(a_bytes_ + b_bytes_ + det_bytes_ + lane_work_bytes(work.shape)),
-        pivots_(std::size_t(work.steps() * slots_)) {}
+        pivots_(std::size_t(wants_pivots(work) ? work.steps() * slots_ : 0)) {}
 
   void run(std::int64_t first, std::int64_t count) {
     for (std::int64_t done = 0; done < count; done += slots_)
@@ -163,6 +167,10 @@ class LaneRun {
   }
 
  private:
+  // Of an inverse they place the elements of the permutation.
+  static bool wants_pivots(const FactorWork& work) {
+    return work.pivots_out != nullptr || work.pivots_in != nullptr || work.shape.routine == Routine::inv;
+  }
   static std::int64_t in_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
   void run_group(std::int64_t first, std::int64_t count) {
@@ -173,8 +181,10 @@ class LaneRun {
     group.b = memory_.data() + a_bytes_;
     group.det = memory_.data() + a_bytes_ + b_bytes_;
     group.work = memory_.data() + a_bytes_ + b_bytes_ + det_bytes_;
-    group.pivots = pivots_.data(), group.info = infos, group.alpha = work_.alpha;
+    group.pivots = pivots_.empty() ? nullptr : pivots_.data(), group.info = infos, group.alpha = work_.alpha;
     const LaneCopies a(work_.a, slots_), b(work_.b, slots_);
+    group.a_by_rows = a.by_rows();
+    group.b_by_rows = work_.has_b ? b.by_rows() : group.a_by_rows;
     a.load(first, count, group.a);
     if (work_.has_b && work_.shape.routine != Routine::inv) b.load(first, count, group.b);
     if (work_.pivots_in != nullptr) take_pivots(first, count);

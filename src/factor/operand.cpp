@@ -27,6 +27,17 @@ char* FactorOperand::address(std::int64_t p) const {
   return data + at * element_bytes;
 }
 
+void FactorOperand::addresses(std::int64_t first, std::int64_t count, const void** to) const {
+  if (pointers != nullptr) return std::copy_n(pointers + first, count, to), void();
+  if (block > 0 || level_count > 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = address(first + i);
+    return;
+  }
+  const std::int64_t step = level_count == 1 ? levels[0].stride * element_bytes : 0;
+  const char* at = data + first * step;
+  for (std::int64_t i = 0; i < count; ++i, at += step) to[i] = at;
+}
+
 void FactorInfo::put(std::int64_t first, std::int64_t count, const int* infos) {
   if (to_.mode == InfoMode::none) return;
   if (to_.mode == InfoMode::all) {

@@ -216,9 +216,12 @@ void set_unit(const Matrix& x, std::int64_t n) {
 // Writes info of the problems of a vector, which all lanes of a problem hold.
 template <class A>
 void store_info(typename A::V info, int* to) {
+  const typename A::D d;
+  const std::int64_t slots = A::reals() / A::parts;
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Eq(info, A::zero())))) return std::fill_n(to, slots, 0), void();
   HWY_ALIGN typename A::Real lanes[hn::MaxLanes(typename A::D())];
-  hn::Store(info, typename A::D(), lanes);
-  for (std::int64_t slot = 0; slot < A::reals() / A::parts; ++slot) to[slot] = int(lanes[slot * A::parts]);
+  hn::Store(info, d, lanes);
+  for (std::int64_t slot = 0; slot < slots; ++slot) to[slot] = int(lanes[slot * A::parts]);
 }
 
 // Returns LAPACK's info of a triangle that is inverted or solved with: the number of the first exact zero of
@@ -237,12 +240,18 @@ HWY_INLINE void each_vector(const LaneShape& shape, const LaneGroup& group, F&& 
   using Real = typename A::Real;
   using Matrix = LaneMatrix<Real>;
   const std::int64_t pitch = group.slots * A::parts, step = A::reals() / A::parts;
-  const std::int64_t b_rows = shape.side == Side::right ? shape.nrhs : shape.n;
+  const bool right = shape.side == Side::right;
+  const std::int64_t b_rows = right ? shape.nrhs : shape.n, b_cols = right ? shape.n : shape.nrhs;
+  const auto stored = [pitch](void* data, std::int64_t rows, std::int64_t cols, bool by_rows) {
+    auto* const first = static_cast<Real*>(data);
+    return by_rows ? Matrix{first, cols * pitch, pitch} : Matrix{first, pitch, rows * pitch};
+  };
+  Matrix a = stored(group.a, shape.m, shape.n, group.a_by_rows);
+  Matrix b = stored(group.b, b_rows, makes_inverse(shape.routine) ? shape.n : b_cols, group.b_by_rows);
   for (std::int64_t slot = 0; slot < group.slots; slot += step) {
-    const std::int64_t at = slot * A::parts;
-    Real* const b = group.b != nullptr ? static_cast<Real*>(group.b) + at : nullptr;
-    f(Matrix{static_cast<Real*>(group.a) + at, pitch, shape.m * pitch}, Matrix{b, pitch, b_rows * pitch},
-      slot);
+    f(a, b, slot);
+    a.data += step * A::parts;
+    if (b.data != nullptr) b.data += step * A::parts;
   }
 }
 

@@ -32,13 +32,17 @@ struct LaneShape {
 struct LaneGroup {
   std::int64_t slots = 0;  // a multiple of lane_slots(dtype)
   void* a = nullptr;       // m x n
-  void* b = nullptr;  // n x nrhs, m x n with Side::right; the inverse, n x n, of those routines that make one
+  void* b = nullptr;  // n x nrhs, or nrhs x n with Side::right; the inverse of those routines that make one
+  bool a_by_rows = false, b_by_rows = false;
   void* work = nullptr;         // lane_work_bytes(shape), aligned to 64 bytes
-  int* pivots = nullptr;        // pivots[i * slots + slot], counted from 1
+  int* pivots = nullptr;        // pivots[i * slots + slot], counted from 1; null if nobody wants them
   int* info = nullptr;          // one per slot, as LAPACK's
   const void* alpha = nullptr;  // trsm: one element for all problems
   void* det = nullptr;          // det: one element per slot
 };
+
+// True if the kernel writes the inverse to b.
+constexpr bool makes_inverse(Routine routine) { return routine == Routine::inv || routine == Routine::getri; }
 
 using LaneKernel = void (*)(const LaneShape& shape, const LaneGroup& group);
 

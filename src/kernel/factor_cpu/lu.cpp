@@ -31,8 +31,8 @@ class Elimination {
         slots_(group.slots),
         a_(a),
         inverses_(static_cast<Real*>(group.work)),
-        exchanges_(inverses_ + steps_ * A::reals(), steps_),
-        pivots_(group.pivots + slot),
+        exchanges_(inverses_ + steps_ * A::reals(), m_, steps_),
+        pivots_(group.pivots != nullptr ? group.pivots + slot : nullptr),
         partial_(shape.pivoting == Pivoting::partial) {}
 
   // Factors; returns info. Without `keeps_lower` the rows of L may stay where they are, if nothing needs
@@ -47,7 +47,7 @@ class Elimination {
       const std::int64_t end = steps_ <= single_panel ? n_ : last;  // a wide matrix's other columns go along
       Panel<A> panel(a_, m_, end, b, nrhs, exchanges_, inverses_);
       for (std::int64_t k = first; k < last; ++k) {
-        tiny_ = panel.step(k, pivots_ + k * slots_, info) || tiny_;
+        tiny_ = panel.step(k, pivots_ != nullptr ? pivots_ + k * slots_ : nullptr, info) || tiny_;
         if (!forward_is_done_) exchange(exchanges_, k, a_, 0, k);
       }
       update_behind(first, last, end);
