@@ -1,5 +1,6 @@
-# Run by `cpack` after installing into its own folder: gives each Debian package its copyright and changelog, takes out the
-# search paths that files in the system's folders do not need, and sets all times to SOURCE_DATE_EPOCH if that is set.
+# Run by `cpack` after installing into its own folder: gives each Debian package its copyright and changelog, compresses the man
+# pages as Debian asks, takes out the search paths that files in the system's folders do not need, and sets all times to
+# SOURCE_DATE_EPOCH if that is set.
 string(TIMESTAMP DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)  # SOURCE_DATE_EPOCH, where it is set
 if(CPACK_GENERATOR STREQUAL DEB)
   file(READ ${CPACK_TILEWRIGHT_SOURCE}/LICENSE LICENCE)
@@ -23,6 +24,10 @@ libraries. Texts of the Apache-2.0, GPL, LGPL and MPL licences are in
 ")
     file(WRITE ${docs}/changelog "${CHANGES}")
     execute_process(COMMAND gzip -9nf ${docs}/changelog COMMAND_ERROR_IS_FATAL ANY)
+    file(GLOB pages ${folder}/share/man/man*/*.[1-9])
+    if(pages)
+      execute_process(COMMAND gzip -9nf ${pages} COMMAND_ERROR_IS_FATAL ANY)
+    endif()
     file(GLOB programs ${folder}/bin/* ${folder}/lib/lib*.so.*.*.*)
     foreach(program ${programs})
       file(RPATH_REMOVE FILE ${program})

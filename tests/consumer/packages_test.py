@@ -18,7 +18,7 @@ RUNTIME = "libtilewright" + VERSION.rpartition(".")[0]
 CONTENTS = {RUNTIME: [f"lib/libtilewright.so.{VERSION}", f"lib/libtilewright_tune.so.{VERSION}", "share/doc/tilewright/NOTICE", "share/tilewright/wisdom/"],
             "libtilewright-dev": ["include/tilewright/gemm.hpp", "lib/libtilewright.so", "lib/libtilewright_tune.so", "lib/pkgconfig/tilewright.pc",
                                   "lib/cmake/tilewright/tilewright-config.cmake", "share/tilewright/fortran/tilewright.f90"],
-            "libtilewright-blas": ["lib/libtilewright_blas.so"], "tilewright": ["bin/tilewright"],
+            "libtilewright-blas": ["lib/libtilewright_blas.so"], "tilewright": ["bin/tilewright", "share/man/man1/tilewright-tune.1.gz"],
             "tilewright-doc": ["share/doc/tilewright/docs/README.md", "share/doc/tilewright/examples/01_one_product.cpp"]}
 DEPENDS = {RUNTIME: ["libc6", "libhwloc15", "libsqlite3-0"], "libtilewright-dev": [f"{RUNTIME} (= {VERSION})"],
            "libtilewright-blas": [f"{RUNTIME} (= {VERSION})", "libc6"], "tilewright": [f"{RUNTIME} (= {VERSION})", "libhwloc15"], "tilewright-doc": []}
