@@ -141,18 +141,20 @@ class People(cli_test.Case):
         self.assertNotIn("batch=", result.stdout)
 
     def test_generated_kernels_have_names_for_perf(self):
-        process = subprocess.Popen([cli_test.TOOL, "gemm", "A.npy", "B.npy", "-o", "C.npy"], cwd=self.folder, stdout=subprocess.DEVNULL,
-                                   env=self.environment(TILEWRIGHT_PERF_MAP="1"))
-        self.assertEqual(process.wait(), 0)
-        path = pathlib.Path(f"/tmp/perf-{process.pid}.map")
-        if not path.exists():
-            self.skipTest("this machine runs no generated code")
-        try:
-            for line in path.read_text().splitlines():
-                self.assertRegex(line, r"^[0-9a-f]+ [0-9a-f]+ tilewright gemm\S*:f64:nn:m=8,n=8,k=8\S*$")
-                self.assertGreater(int(line.split()[1], 16), 0)
-        finally:
-            path.unlink()
+        for words, size in ((("gemm", "A.npy", "B.npy", "-o", "C.npy"), 8), (("tune", HOT, "--configs", "3"), 4),
+                            (("tune", "--family", "layout", HOT, "--budget", "0.3s"), 4)):
+            with self.subTest(words):
+                process = subprocess.Popen([cli_test.TOOL, *words], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                           env=self.environment(TILEWRIGHT_PERF_MAP="1"))
+                self.assertEqual(process.wait(), 0)
+                path = pathlib.Path(f"/tmp/perf-{process.pid}.map")
+                if not path.exists():
+                    self.skipTest("this machine runs no generated code")
+                lines = path.read_text().splitlines()
+                path.unlink()
+                for line in lines:
+                    self.assertRegex(line, rf"^[0-9a-f]+ [0-9a-f]+ tilewright gemm\S*:f64:nn:m={size},n={size},k={size}\S*$")
+                    self.assertGreater(int(line.split()[1], 16), 0)
 
     def test_pages(self):
         self.assertEqual(self.tool("pages", "share").returncode, 0)

@@ -23,12 +23,7 @@ class KernelCache {
   std::shared_ptr<const GemmSmallCpuKernel> get(const GemmProblem& problem,
                                                 const GemmSmallCpuConfig& config) {
     const Key key{code_relevant(problem), config};
-    return kernels_.get(key, [&] {
-      auto kernel = make_gemm_small_cpu(key.problem, config);
-      name_for_perf(reinterpret_cast<const void*>(kernel->function()),
-                    std::size_t(kernel->counts().code_bytes), "tilewright " + to_string(key.problem));
-      return kernel;
-    });
+    return kernels_.get(key, [&] { return make_named_kernel(key.problem, config); });
   }
   // The same with another beta, and with the default config if `config` is not legal for it.
   std::shared_ptr<const GemmSmallCpuKernel> get(GemmProblem problem, Scalar beta,

@@ -2,12 +2,16 @@
 // (both hexadecimal) and a name (Linux, tools/perf/Documentation/jit-interface.txt).
 #pragma once
 
-#include <cstddef>
-#include <string>
+#include <memory>
+
+#include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright {
 
-// Adds a line to this process's map if TILEWRIGHT_PERF_MAP = 1; a file that cannot be written is no error.
-void name_for_perf(const void* code, std::size_t bytes, const std::string& name) noexcept;
+// Calls make_gemm_small_cpu and, if TILEWRIGHT_PERF_MAP = 1, adds a line to this process's map; a file that
+// cannot be written is no error. Kernels that are gone at once stay without names, since others take their
+// places.
+std::shared_ptr<const GemmSmallCpuKernel> make_named_kernel(const GemmProblem& problem,
+                                                            const GemmSmallCpuConfig& config);
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
+#include "kernel/jit/perf_map.hpp"
 #include "tune/family/family.hpp"
 #include "tune/gate.hpp"
 #include "tune/kernel_timer.hpp"
@@ -45,7 +46,7 @@ class CpuPool : public PoolOf<CpuConfig> {
   }
 
  private:
-  void make(std::size_t i) override { kernels_[i] = make_gemm_small_cpu(problem_, configs_[i]); }
+  void make(std::size_t i) override { kernels_[i] = make_named_kernel(problem_, configs_[i]); }
   CheckResult check(std::size_t i) override {
     CheckResult result;
     result.fault = gate_.run(*kernels_[i], &result.accuracy);

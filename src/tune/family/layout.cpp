@@ -11,6 +11,7 @@
 #include "core/build_info.hpp"
 #include "core/estimate.hpp"
 #include "device/cpu.hpp"
+#include "kernel/jit/perf_map.hpp"
 #include "measure/check_sampled.hpp"
 #include "measure/clock.hpp"
 #include "measure/conversion.hpp"
@@ -69,7 +70,7 @@ class Block {
         const std::vector<Operands>& from_batches, Arena& arena)
       : from_(from),
         to_(interleaved_problem(from, config.block)),
-        kernel_(make_gemm_small_cpu(to_, config_for(to_))),
+        kernel_(make_named_kernel(to_, config_for(to_))),
         call_(to_),
         conversion_(from, to_, 1),
         from_batches_(from_batches),
@@ -118,7 +119,7 @@ class LayoutPool : public PoolOf<LayoutConfig> {
       : PoolOf(std::move(configs)),
         problem_(problem),
         direct_(problem, machine.arena()),
-        direct_kernel_(make_gemm_small_cpu(problem, config_for(problem))),
+        direct_kernel_(make_named_kernel(problem, config_for(problem))),
         set_(machine.arena(), problem, rounds_of(problem)),
         batches_(batches_of(set_)) {
     for (const LayoutConfig& config : configs_)
