@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Debian packages that `cpack -G DEB` makes: names, dependencies and contents; unpacked into an empty root, a program of their
-headers and pkg-config files links and runs, and the tool starts. With --whole they are made twice, with the same bytes, and
-lintian has no errors. usage: packages_test.py CPACK BUILD [--whole]"""
+headers and pkg-config files links and runs, and the tool starts. With --whole they are made twice, with the same bytes, lintian has
+no errors, and apt installs and removes them in a Debian 12 that holds nothing else. usage: packages_test.py CPACK BUILD [--whole]"""
 
 import os
 import pathlib
@@ -77,6 +77,36 @@ def check_use(packages, work):
     assert "cpu_small" in output(tool, "explain", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000", env=environment)
 
 
+# What a user does in a Debian that has a compiler alone.
+CLEAN_ROOT = """set -e
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C HOME=/root
+cd /root
+apt-get -qq update
+apt-get -qq install -y --no-install-recommends ./*.deb
+tilewright explain gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000
+c++ -std=c++20 /usr/share/doc/tilewright/examples/01_one_product.cpp -o program $(pkg-config --cflags --libs tilewright)
+test "$(./program | head -1)" = "2 2 2"
+LD_PRELOAD=/usr/lib/libtilewright_blas.so true
+gzip -t /usr/share/man/man1/tilewright*.gz
+apt-get -qq purge -y $(dpkg-query -W -f '${Package} ' '*tilewright*')
+test -z "$(find /usr /etc /var/lib -name '*tilewright*' -not -path '/var/lib/apt/*')"
+"""
+
+
+def check_clean_root(packages, work):
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        print("not installed into a clean root: that needs root and debootstrap")
+        return
+    root = work / "clean"
+    subprocess.run(["debootstrap", "--variant=minbase", "--include=g++,pkg-config,ca-certificates", "bookworm", root, "http://deb.debian.org/debian"],
+                   check=True, stdout=subprocess.DEVNULL)
+    for path in packages.values():
+        shutil.copy(path, root / "root")
+    said = subprocess.run(["chroot", root, "bash", "-c", CLEAN_ROOT], text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert said.returncode == 0, said.stdout
+    print("installed, used and removed in a clean root")
+
+
 def main():
     if not all(shutil.which(one) for one in ("dpkg-deb", "dpkg-shlibdeps")):
         print("skipped: dpkg is not here")
@@ -92,6 +122,7 @@ def main():
             again = make(work / "two")
             for one, path in packages.items():
                 assert path.read_bytes() == again[one].read_bytes(), f"{one} differs when it is made again"
+            check_clean_root(packages, work)
             if shutil.which("lintian"):
                 said = subprocess.run(["lintian", "--fail-on", "error", "--allow-root", *packages.values()], text=True, check=False,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
