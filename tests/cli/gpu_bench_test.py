@@ -88,7 +88,7 @@ class BenchOnGpu(OnGpu):
         self.assertIn("registers", result.stdout)
         result = self.run_tool("explain", "gemm:f64:nn:m=96,n=96,k=96:location=device", "--candidate", "stencil")
         self.assertIn("gemm", result.stdout)
-        self.assertRegex(result.stdout, r"predicted  [0-9.e+]+ us at 1500 MHz")
+        self.assertRegex(result.stdout, r"predicted  [0-9.]+ [mun]?s at 1500 MHz")
         config = {**ours[0]["config"], "raster": 1}
         self.bench("--sizes", "96", "--candidate", "gpu_large", "--config", json.dumps(config), "--peers", "none")
         rows, _ = self.rows()

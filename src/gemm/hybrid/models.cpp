@@ -72,9 +72,10 @@ namespace {
 
 // An option that the call leaves open, from an environment variable.
 template <class Value>
-Value from_environment(const char* name, const std::string& text, std::optional<Value> value) {
+Value from_environment(const char* name, const std::string& text, std::optional<Value> value,
+                       const char* wanted) {
   if (value) return *value;
-  throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' cannot be read", name, text));
+  throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' is not {}", name, text, wanted));
 }
 
 // The GPUs that may be used, as positions, and the bytes of each; 0: all that are free. Unless named, ranks
@@ -92,8 +93,9 @@ Permitted permitted(const PlanRequest& r) {
   if (!r.options.gpus.empty()) {
     p.gpus = positions(all, r.options.gpus);
   } else if (!environment.gpus.empty()) {
-    p.gpus = positions(
-        all, from_environment("TILEWRIGHT_GPUS", environment.gpus, gpus_from_text(environment.gpus)));
+    p.gpus =
+        positions(all, from_environment("TILEWRIGHT_GPUS", environment.gpus, gpus_from_text(environment.gpus),
+                                        "a number of GPUs from 1 on, or a list of them such as 0,2"));
   } else {
     GpuPart part = part_of_gpus(r.context.environment.local, int(all.size()));
     p.gpus = std::move(part.positions), sharers = part.sharers;
@@ -102,7 +104,8 @@ Permitted permitted(const PlanRequest& r) {
     p.memory_bytes = r.options.gpu_memory_bytes;
   else if (!environment.gpu_memory.empty())
     p.memory_bytes = from_environment("TILEWRIGHT_GPU_MEMORY", environment.gpu_memory,
-                                      bytes_from_text(environment.gpu_memory));
+                                      bytes_from_text(environment.gpu_memory),
+                                      "a number of bytes such as 8GiB, 500MiB or 8e9");
   else if (sharers > 1)
     p.memory_bytes = all[std::size_t(p.gpus.front())].memory_bytes / sharers;
   return p;

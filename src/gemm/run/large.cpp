@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/quantity.hpp"
 #include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/run/device.hpp"
@@ -124,11 +125,10 @@ class LargeRunner : public DeviceRunner {
     const GpuLimits& limits = machine().gpu().limits();
     const double cycles = predicted_cycles(), seconds = cycles / (1e3 * limits.clock_khz);
     if (seconds < least_s)
-      return fmt::format("{:.3g} us, what this GPU's ceilings allow at best; the cost model has {:.3g} us",
-                         least_s * 1e6, seconds * 1e6);
-    return fmt::format(
-        "{:.3g} us at {} MHz, its highest clock: {:.3g} cycles of each multiprocessor (cost model)",
-        seconds * 1e6, limits.clock_khz / 1000, cycles);
+      return fmt::format("{}, what this GPU's ceilings allow at best; the cost model has {}",
+                         seconds_text(least_s), seconds_text(seconds));
+    return fmt::format("{} at {} MHz, its highest clock: {:.3g} cycles of each multiprocessor (cost model)",
+                       seconds_text(seconds), limits.clock_khz / 1000, cycles);
   }
   std::optional<double> predicted_s(double least_s) const override {
     return std::max(least_s, predicted_cycles() / (1e3 * machine().gpu().limits().clock_khz));

@@ -1,5 +1,6 @@
 // gpu_thin: products of operands on a GPU with one long side, m or n, and two up to 64: one kernel walks
 // along the long side, and memory is its bound. Libraries move such products at a fraction of that.
+#include "core/quantity.hpp"
 #include "gemm/candidate.hpp"
 #include "gemm/run/device.hpp"
 #include "kernel/gemm_thin/gemm_thin.hpp"
@@ -26,7 +27,7 @@ class ThinRunner : public DeviceRunner {
   }
   std::string prediction(double least_s) const override {
     const auto seconds = predicted_s(least_s);
-    return seconds ? fmt::format("{:.3g} us (cost model)", *seconds * 1e6) : "";
+    return seconds ? seconds_text(*seconds) + " (cost model)" : "";
   }
   std::optional<double> predicted_s(double least_s) const override {
     const auto forecast = gemm_thin_forecast(problem(), shape_, kernel_->config(), machine().gpu().limits());

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/quantity.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/models.hpp"
 #include "gemm/hybrid/node.hpp"
@@ -89,8 +90,8 @@ GpuChoice by_models(const LuRequest& r) {
 // Returns why not, by the models and then by the devices themselves; "" if they can.
 std::string why_not_on(const LuRequest& r, const GpuChoice& choice) {
   if (!is_asked_for(r.options) && choice.cpu_seconds <= choice.seconds)
-    return fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
-                       choice.cpu_seconds * 1e3, choice.seconds * 1e3);
+    return fmt::format("the CPU takes about {} and GPUs {} with the transfers",
+                       seconds_text(choice.cpu_seconds), seconds_text(choice.seconds));
   HybridNode& hybrid = *Access::impl(r.context).hybrid;
   const std::int64_t free = hybrid.open(choice.gpus), cap = choice.memory_bytes;
   for (const int gpu : choice.gpus)
@@ -222,9 +223,9 @@ class StreamedRunner : public LuRunner {
     for (const int gpu : choice_.gpus)
       names +=
           (names.empty() ? "" : ", ") + Access::impl(request().context).hybrid->gpus()[std::size_t(gpu)].name;
-    return fmt::format("blocks of nb={} on {}; about {:.3g} ms from pinned memory, on the CPU {:.3g}; {}",
-                       with_nb(shape_of(request())).nb, names, choice_.seconds * 1e3,
-                       choice_.cpu_seconds * 1e3, choice_.node->source);
+    return fmt::format("blocks of nb={} on {}; about {} from pinned memory, on the CPU {}; {}",
+                       with_nb(shape_of(request())).nb, names, seconds_text(choice_.seconds),
+                       seconds_text(choice_.cpu_seconds), choice_.node->source);
   }
   std::optional<double> predicted_s() const override { return choice_.seconds; }
   bool uses_gpus() const override { return true; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/quantity.hpp"
 #include "gemm/hybrid/split/prediction.hpp"
 #include "gemm/hybrid/split/shares.hpp"
 
@@ -63,7 +64,7 @@ SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, con
   const auto seconds = [](const MaybeSplit& x) { return x ? std::optional(x->seconds) : std::nullopt; };
   const SplitChoice choice{{}, seconds(host), seconds(ways.one_gpu), seconds(ways.all_gpus), seconds(shared),
                            ""};
-  const auto ms = [](const Split& split) { return split.seconds * 1e3; };
+  const auto time = [](const Split& split) { return seconds_text(split.seconds); };
   if (request.cpu_share) {
     const double asked = *request.cpu_share;
     const MaybeSplit& taken = asked >= 1 ? host : asked > 0 ? ways.fixed : gpus;
@@ -75,24 +76,22 @@ SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, con
     return finish(node, choice, *host,
                   request.gpus.empty() ? "no GPU may be used"
                   : ways.gpus_hopeless
-                      ? fmt::format("the CPU takes {:.3g} ms, less than the transfers of GPUs", ms(*host))
+                      ? fmt::format("the CPU takes {}, less than the transfers of GPUs", time(*host))
                       : "not even one tile fits the GPUs' memory");
   if (!host) return finish(node, choice, *gpus, "the CPU may not be used");
   const bool host_wins = host->seconds <= gpus->seconds;
   const Split& better = host_wins ? *host : *gpus;
   if (shared && shared->seconds < better.seconds * (1 - least_gain_together))
     return finish(node, choice, *shared,
-                  fmt::format("CPU and GPU together take {:.3g} ms of the {:.3g} ms of {} alone", ms(*shared),
-                              ms(better), host_wins ? "the CPU" : "the GPUs"));
+                  fmt::format("CPU and GPU together take {} of the {} of {} alone", time(*shared),
+                              time(better), host_wins ? "the CPU" : "the GPUs"));
   if (host_wins)
-    return finish(
-        node, choice, *host,
-        fmt::format("the CPU takes {:.3g} ms, GPUs {:.3g} ms with the transfers", ms(*host), ms(*gpus)));
-  const std::string share = shared
-                                ? fmt::format("with a share for the CPU it would be {:.3g} ms", ms(*shared))
-                                : "the CPU's share would be smaller than a tile";
+    return finish(node, choice, *host,
+                  fmt::format("the CPU takes {}, GPUs {} with the transfers", time(*host), time(*gpus)));
+  const std::string share = shared ? fmt::format("with a share for the CPU it would be {}", time(*shared))
+                                   : "the CPU's share would be smaller than a tile";
   return finish(node, choice, *gpus,
-                fmt::format("GPUs take {:.3g} ms, the CPU {:.3g} ms; {}", ms(*gpus), ms(*host), share));
+                fmt::format("GPUs take {}, the CPU {}; {}", time(*gpus), time(*host), share));
 }
 
 class Chooser {
