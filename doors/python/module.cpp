@@ -3,10 +3,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <complex>
 
 #include "arrays.hpp"
+#include "core/input/closest.hpp"
 #include "entry.hpp"
 #include "errors.hpp"
 #include "interleaved.hpp"
@@ -142,6 +145,8 @@ NB_MODULE(_core, module) {
         return nb::steal(make_matmul(library, general.ptr(), std::move(doc)));
       },
       nb::arg("general"), nb::arg("doc"));
+  module.def("closest", &closest, nb::arg("word"), nb::arg("words"),
+             "The word that was meant, or an empty text.");
   // Threads may keep arrays until the process ends (lock.hpp): users should not see a warning about that.
   nb::set_leak_warnings(false);
   first_made = nb::dict(module.attr("__dict__")).release().ptr();

@@ -1,12 +1,13 @@
 """Checks arguments. Each check returns the value in the form that the libraries take, or raises TypeError or
 ValueError with a sentence that names the argument."""
 
-import difflib
 import operator
 import os
 from numbers import Number
 
 import numpy
+
+from . import _core
 
 
 def type_error(name, value, wanted):
@@ -101,9 +102,8 @@ def unknown_option(name, options, arguments=()):
     """The TypeError for a keyword that a function does not take, other functions perhaps do; `arguments` are those that it takes beside
     its options."""
     options = [other for other in options if other != name]
-    known = {other.lower(): other for other in (*options, *arguments) if other != name}
-    near = difflib.get_close_matches(name.lower(), known, 1)
-    meant = f" (did you mean '{known[near[0]]}'?)" if near else ""
+    near = _core.closest(name.encode("utf-8", "replace").decode(), [*options, *(other for other in arguments if other != name)])
+    meant = f" (did you mean '{near}'?)" if near else ""
     return TypeError(f"unknown option '{name}'{meant} (expected one of {', '.join(options)})")
 
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/input/closest.hpp"
+
 namespace tilewright::people {
 namespace {
 
@@ -39,22 +41,6 @@ void append_wrapped(std::string& to, std::string line, std::size_t indent) {
     line = std::string(indent, ' ') + line.substr(at + 1);
   }
   to += line;
-}
-
-// Measures similarity by edits: insertions, deletions, substitutions, and exchanges of neighbours.
-
-std::size_t edits(std::string_view from, std::string_view to) {
-  std::vector<std::vector<std::size_t>> cost(from.size() + 1, std::vector<std::size_t>(to.size() + 1));
-  for (std::size_t i = 0; i <= from.size(); ++i) cost[i][0] = i;
-  for (std::size_t j = 0; j <= to.size(); ++j) cost[0][j] = j;
-  for (std::size_t i = 1; i <= from.size(); ++i)
-    for (std::size_t j = 1; j <= to.size(); ++j) {
-      const std::size_t replaced = cost[i - 1][j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1);
-      cost[i][j] = std::min({replaced, cost[i - 1][j] + 1, cost[i][j - 1] + 1});
-      if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  return cost[from.size()][to.size()];
 }
 
 // The words of "a, b or c)": up to the first character that no list has.
@@ -154,17 +140,6 @@ std::string bold(std::FILE* out, const std::string& text) {
   const bool plain = (none != nullptr && *none != '\0') || terminal == nullptr ||
                      std::string_view(terminal) == "dumb" || ::isatty(::fileno(out)) == 0;
   return plain ? text : "\033[1m" + text + "\033[0m";
-}
-
-std::string closest(std::string_view word, const std::vector<std::string>& words) {
-  constexpr std::size_t longest = 64;
-  std::string best;
-  std::size_t least = word.size() <= 3 ? 2 : word.size() <= 7 ? 3 : 4;  // fewer edits than this
-  if (word.size() < 3 || word.size() > longest) return "";
-  for (const std::string& one : words)
-    if (const std::size_t count = edits(word, one); count < least && count < one.size())
-      least = count, best = one;
-  return best;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {

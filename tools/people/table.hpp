@@ -44,11 +44,7 @@ std::string wrapped(const std::string& text, std::size_t indent = 2);
 // Returns the text, bold if `out` is a terminal that shows it: not with NO_COLOR or TERM=dumb.
 std::string bold(std::FILE* out, const std::string& text);
 
-// Returns the most similar of the words (a verb, a flag, a value of a flag, a candidate), or "" if none is
-// close enough to be meant.
-std::string closest(std::string_view word, const std::vector<std::string>& words);
-
-// Returns " (did you mean 'tune'?)", or "".
+// Returns " (did you mean 'tune'?)", or "" if none of the words is close enough.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& words);
 
 // Adds that to a message about a word that is not among those which the message lists, as in
