@@ -36,13 +36,11 @@ class MatrixCopy {
 
   void read(const FactorOperand& x, std::int64_t p) {
     const T* const from = reinterpret_cast<const T*>(x.address(p));
-    for (std::int64_t j = 0; j < x.cols; ++j)
-      for (std::int64_t i = 0; i < x.rows; ++i) at(i, j) = from[i * x.row_step() + j * x.col_step()];
+    each(x, [&](std::int64_t i, std::int64_t j, std::int64_t place) { at(i, j) = from[place]; });
   }
   void write(const FactorOperand& x, std::int64_t p) {
     T* const to = reinterpret_cast<T*>(x.address(p));
-    for (std::int64_t j = 0; j < x.cols; ++j)
-      for (std::int64_t i = 0; i < x.rows; ++i) to[i * x.row_step() + j * x.col_step()] = at(i, j);
+    each(x, [&](std::int64_t i, std::int64_t j, std::int64_t place) { to[place] = at(i, j); });
   }
   void set_unit() {
     std::fill(elements_.begin(), elements_.end(), T(0));
@@ -50,6 +48,18 @@ class MatrixCopy {
   }
 
  private:
+  // Calls f(i, j, place in x) in squares whose lines stay in the cache, whether x lies by columns or by rows.
+  template <class F>
+  static void each(const FactorOperand& x, F&& f) {
+    constexpr std::int64_t side = 16;
+    const std::int64_t row_step = x.row_step(), col_step = x.col_step();
+    for (std::int64_t left = 0; left < x.cols; left += side)
+      for (std::int64_t top = 0; top < x.rows; top += side)
+        for (std::int64_t j = left; j < std::min(left + side, x.cols); ++j)
+          for (std::int64_t i = top; i < std::min(top + side, x.rows); ++i)
+            f(i, j, i * row_step + j * col_step);
+  }
+
   std::int64_t rows_;
   std::vector<T> elements_;
 };

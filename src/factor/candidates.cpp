@@ -53,8 +53,13 @@ Offers<FactorOperation> factor_offer(double problem_s, std::shared_ptr<const Fac
   return one_offer(std::move(offer));
 }
 
+// A thread keeps a stack of this size; a larger one, mapped for each call, would cost more than a small
+// matrix.
+constexpr std::size_t ranking_stack_bytes = std::size_t(128) << 10;
+
 FactorRanking choose_factor(const FactorRequest& r) {
-  FactorRanking ranking = at_ease([&] { return rank<FactorOperation>(r, factor_candidates()); });
+  FactorRanking ranking;
+  with_stack(ranking_stack_bytes, [&] { ranking = rank<FactorOperation>(r, factor_candidates()); });
   if (ranking.winner != nullptr) return ranking;
   throw Error(ErrorCode::unsupported, r.options.candidate.empty() ? "" : "candidate",
               fmt::format("no candidate computes {} of {} x {} matrices: {}", to_string(r.work.shape.routine),

@@ -6,6 +6,7 @@
 #include "core/fields.hpp"
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
+#include "device/team.hpp"
 #include "factor/call.hpp"
 #include "factor/candidates.hpp"
 
@@ -109,7 +110,7 @@ void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size
     refuse_argument("det",
                     fmt::format("det has {} places, but there are {} problems", det_places, work.count));
   refuse_unnamed("pivoting", options.pivoting, Pivoting::none);
-  refuse_negative("threads", options.threads);
+  check_threads(options.threads);
   refuse_unnamed("info.mode", work.info.mode, InfoMode::any);
   if (work.info.mode != InfoMode::none && work.info.codes == nullptr)
     refuse_argument("info.codes", "info.codes is null, but info.mode asks for codes");
