@@ -34,13 +34,6 @@ T* at(const Columns& x) {
   return reinterpret_cast<T*>(x.view.data);
 }
 
-Op parse_op(const std::string& op) {
-  if (op == "n") return Op::none;
-  if (op == "t") return Op::trans;
-  if (op == "c") return Op::conj_trans;
-  throw Error(ErrorCode::invalid_argument, "op", "op = '" + op + "' is not one of n, t, c");
-}
-
 LuOptions options_of(const std::string& target, int threads, const std::string& candidate, std::int64_t nb,
                      int device) {
   LuOptions options;

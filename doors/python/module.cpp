@@ -12,6 +12,7 @@
 #include "core/input/closest.hpp"
 #include "entry.hpp"
 #include "errors.hpp"
+#include "factor.hpp"
 #include "interleaved.hpp"
 #include "learning.hpp"
 #include "library.hpp"
@@ -109,6 +110,7 @@ NB_MODULE(_core, module) {
   bind_learning(module, library);
   bind_lists(module, library);
   bind_lu(module, library);
+  bind_factor(module, library);
   bind_interleaved(module, library);
   bind_stack(module, library);
   bind_overlap(module);

@@ -96,6 +96,10 @@ Target parse_target(const std::string& text) {
       {{"auto", Target::automatic}, {"cpu", Target::cpu}, {"gpu", Target::gpu}, {"hybrid", Target::hybrid}});
 }
 
+Op parse_op(const std::string& text) {
+  return parse<Op>("op", text, {{"n", Op::none}, {"t", Op::trans}, {"c", Op::conj_trans}});
+}
+
 void parse_objective(const std::string& text, GemmOptions& to) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);

@@ -9,8 +9,9 @@
 
 namespace tilewright::python {
 
-// Converts a keyword's text; throws Error listing the valid texts.
+// These convert a text; they throw Error listing the valid texts.
 Target parse_target(const std::string& text);
+Op parse_op(const std::string& text);
 // Parses "time", "energy", "edp", "alpha=0.7" or "energy_within=5%".
 void parse_objective(const std::string& text, GemmOptions& to);
 

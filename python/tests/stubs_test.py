@@ -101,6 +101,8 @@ TYPES = [
     ("tilewright.solve(s, a, promote=True)", ANY), ("tilewright.solve([[1.0]], [1.0], nb=32)", ANY), ("tilewright.solve(Own(), v, target='gpu')", "user.Own"),
     ("tilewright.lu_factor(a, target='hybrid', threads=2).solve(v)", NDARRAY), ("tilewright.lu_factor(a).solve([1.0], transpose=True)", ANY),
     ("tilewright.inv(a)", NDARRAY), ("tilewright.inv([[1.0]], candidate='blocked')", ANY),
+    ("tilewright.cholesky(a, upper=True)", NDARRAY), ("tilewright.cholesky(s, promote=True)", ANY), ("tilewright.det(a, threads=1)", "Any"),
+    ("tilewright.slogdet(a).sign", "Any"),
     ("tilewright.interleave(a, 'whole').shape", "tuple[int, int, int]"), ("tilewright.matmul_interleaved(i, i, threads=1)", "tilewright.Interleaved"),
     ("tilewright.explain(a, b=a, transpose_a=True, out=None)", "tilewright.Explanation"), ("tilewright.problem_of(a, a, alpha=2)", "str"),
     ("tilewright.tune('x', strategy='local', progress='bar')[0]['joules']", "float | None"), ("tilewright.info()['cores']", "int"),
@@ -118,6 +120,7 @@ REFUSED = [
     "tilewright.stack_matmul(a, a, a, [0], [0])", "tilewright.stack_matmul(a, a, a, ['0'], [0], [0])", "tilewright.einsum('ij,jk', a, a, threads='2')",
     "tilewright.einsum_path('ij,jk', a, a, threads=2)", "tilewright.solve(a, a, target='tpu')", "tilewright.solve(a, a, objective='time')",
     "tilewright.inv(a, nb='x')", "tilewright.lu_factor(a, target='tpu')", "tilewright.lu_factor(a).solve(v, conj=True)", "tilewright.lu_factor(a, residency='l1')",
+    "tilewright.cholesky(a, True)", "tilewright.cholesky(a, lower=True)", "tilewright.det(a, nb=1)", "tilewright.slogdet(a, threads='2')",
     "tilewright.interleave(a, 'half')", "tilewright.matmul_interleaved(a, a)", "tilewright.explain('x', objectiv='time')", "tilewright.problem_of(a)",
     "tilewright.prepare('x', threads='2')", "tilewright.tune('x', strategy='best')", "tilewright.tune('x', progress='dots')",
     "tilewright.info()['core']",
@@ -125,7 +128,7 @@ REFUSED = [
 
 
 def test_as_many_calls_are_right_as_wrong():
-    assert len(TYPES) == len(REFUSED) == 43
+    assert len(TYPES) == len(REFUSED) == 47
 
 
 def program(tmp_path):
@@ -171,4 +174,5 @@ def test_the_keys_of_results():
     with tilewright.record() as log:
         tilewright.matmul([[1.0]], [[1.0]])
     assert keys("_Run") == set(log.rows[0])
-    assert set(tilewright.lu_factor([[1.0]]).report) == keys("_LuReport") - {"plan"}
+    assert set(tilewright.lu_factor([[1.0]]).report) == keys("_LuReport") - {"plan", "routine"}
+    assert set(tilewright.lu_factor([[[1.0]]]).report) == {"routine"}

@@ -11,7 +11,8 @@ grouped_matmul, variable_matmul         lists of arrays, each of its own shape, 
 batch_reduce                            the sum of the products of a batch
 stack_matmul                            products of blocks added up by lists of indices, as of block-sparse matrices
 einsum, einsum_path                     contractions of tensors, as products without transposing copies
-lu_factor, solve, inv                   linear systems
+lu_factor, solve, inv, cholesky         linear systems, of stacks of matrices too
+det, slogdet                            determinants
 interleave, matmul_interleaved          batches whose equal elements are neighbours
 explain, problem_of, prepare            what a call would do and why; make what it needs ahead
 record, tune, wisdom, calibrate         what a program multiplies, and how it gets faster on this machine
@@ -35,7 +36,8 @@ __version__ = _core.version
 _LATER = {
     "grouped_matmul": "_lists", "variable_matmul": "_lists", "batch_reduce": "_lists", "stack_matmul": "_stack",
     "einsum": "_einsum", "einsum_path": "_einsum", "EinsumPath": "_einsum",
-    "LU": "_lu", "lu_factor": "_lu", "solve": "_lu", "inv": "_lu",
+    "LU": "_lu", "lu_factor": "_lu", "solve": "_systems", "inv": "_systems", "cholesky": "_systems",
+    "det": "_systems", "slogdet": "_systems", "SlogdetResult": "_systems",
     "Interleaved": "_interleaved", "interleave": "_interleaved", "matmul_interleaved": "_interleaved",
     "Explanation": "_learning", "explain": "_learning", "problem_of": "_learning", "prepare": "_learning",
     "record": "_learning", "tune": "_learning",

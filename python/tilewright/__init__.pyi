@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy
 from typing_extensions import Unpack
@@ -8,8 +8,8 @@ from . import wisdom as wisdom
 
 __version__: str
 __all__ = ["matmul", "grouped_matmul", "variable_matmul", "batch_reduce", "stack_matmul", "einsum", "einsum_path", "EinsumPath", "LU",
-           "lu_factor", "solve", "inv", "Interleaved", "interleave", "matmul_interleaved", "Explanation", "explain", "problem_of",
-           "prepare", "record", "tune", "info", "bench", "calibrate", "wisdom"]
+           "lu_factor", "solve", "inv", "cholesky", "det", "slogdet", "SlogdetResult", "Interleaved", "interleave",
+           "matmul_interleaved", "Explanation", "explain", "problem_of", "prepare", "record", "tune", "info", "bench", "calibrate", "wisdom"]
 
 # Whatever has __array_interface__, __cuda_array_interface__ or __dlpack__, and what numpy.asarray takes.
 _Array: TypeAlias = Any
@@ -70,6 +70,7 @@ class _LuReport(TypedDict, total=False):
     update_s: float
     gpus: list[int]
     plan: str
+    routine: str
 
 class _Tuned(TypedDict):
     asked: str
@@ -240,6 +241,20 @@ def inv(a: _Ndarray[_S], *, promote: Literal[False] = False, **options: Unpack[_
 def inv(a: _Listed, *, promote: bool = False, **options: Unpack[_LuOptions]) -> _AnyNdarray: ...
 @overload
 def inv(a: _A, *, promote: bool = False, **options: Unpack[_LuOptions]) -> _A: ...
+
+@overload
+def cholesky(a: _Ndarray[_S], *, upper: bool = False, threads: int = 0, promote: Literal[False] = False) -> _Ndarray[_S]: ...
+@overload
+def cholesky(a: _Listed, *, upper: bool = False, threads: int = 0, promote: bool = False) -> _AnyNdarray: ...
+@overload
+def cholesky(a: _A, *, upper: bool = False, threads: int = 0, promote: bool = False) -> _A: ...
+
+class SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
+
+def det(a: _Array, *, threads: int = 0, promote: bool = False) -> Any: ...
+def slogdet(a: _Array, *, threads: int = 0, promote: bool = False) -> SlogdetResult: ...
 
 class Interleaved:
     data: _Array

@@ -1,16 +1,27 @@
 """LU factorization with partial pivoting and what it serves, for matrices and batches of them, in host memory or on a GPU."""
 
 import itertools
+import math
 
 import numpy
 
 from . import _core, _html
 from ._arrays import alike, kind_of
 from ._checks import flag, text, unknown_option, whole
-from ._matmul import common_dtype, own_dtype
+from ._matmul import check_places, own_dtype
 
 OPTIONS = ("target", "threads", "candidate", "nb")  # options of lu_factor
-calls = [0]  # number of calls of lu_factor, which record() does not see
+calls = [0]  # number of factorizations, which record() does not see
+# A stack is one call if its matrices are small or many: fewer large ones fill the machine by themselves.
+SMALL_ROWS, MANY, MOST_ROWS = 128, 32, 1024
+
+
+def in_one_call(shape, target, candidate="", nb=0):
+    """True if matrices of this shape are computed side by side; False if each is a call of its own, with all options."""
+    if candidate or nb or target not in ("auto", "cpu"):
+        return False
+    rows = max(shape[-2:])
+    return rows <= SMALL_ROWS or (rows <= MOST_ROWS and math.prod(shape[:-2]) >= MANY)
 
 
 def _columns(kind, x, dtype, batch=None):
@@ -19,6 +30,18 @@ def _columns(kind, x, dtype, batch=None):
     room = kind.swapped(kind.empty((*shape[:-2], shape[-1], shape[-2]), dtype, x))
     kind.assign(room, x)
     return room
+
+
+def copied(kind, x, dtype, batch=None):
+    """A copy of x by rows; with leading dimensions `batch` it is repeated to these."""
+    room = kind.empty(x.shape if batch is None else (*batch, *x.shape[-2:]), dtype, x)
+    kind.assign(room, x)
+    return room
+
+
+def by_rows(kind, x):
+    """x by rows, copied where it lies otherwise."""
+    return kind.packed(x, False) if min(x.shape[-2:], default=0) > 1 else x
 
 
 def _each(batch):
@@ -30,13 +53,13 @@ def _own(at, batch):
     return tuple(0 if size == 1 else i for i, size in zip(at[len(at) - len(batch):], batch))
 
 
-def _check_options(options):
+def check_options(options):
     for name in options:
         if name not in OPTIONS:
             raise unknown_option(name, OPTIONS, ("promote",))
 
 
-def _adopt(x, name, promote, least):
+def adopt(x, name, promote, least):
     kind = kind_of(x, name)
     x = kind.adopt(x, name)
     if len(x.shape) < least:
@@ -46,6 +69,39 @@ def _adopt(x, name, promote, least):
     own = kind.dtype(x)
     dtype = own_dtype(name, own, promote)
     return kind, (kind.cast(x, dtype) if own != dtype else x), dtype
+
+
+def square(x):
+    """The order of adopted square matrices."""
+    shape = x.shape
+    if shape[-1] != shape[-2]:
+        raise numpy.linalg.LinAlgError(f"Last 2 dimensions of the array must be square, but a has the shape {tuple(shape)}")
+    return shape[-1]
+
+
+def singular(at, info):
+    return numpy.linalg.LinAlgError(f"Singular matrix: the U of a{list(at) if at else ''} has an exact zero on its diagonal, in row {info}")
+
+
+def right_side(kind, shape, dtype, b):
+    """(b as (batch..., n, nrhs), True if it was a vector, leading dimensions of the solution) for matrices of `shape` and `dtype`."""
+    own = kind_of(b, "b")
+    if not alike(own, kind):
+        raise TypeError(f"b is an array of {own.name}, but a is of {kind.name}: convert one of them")
+    b = own.adopt(b, "b")
+    vector = len(b.shape) == 1
+    right = b[:, None] if vector else b
+    if own.dtype(b) != dtype:
+        raise TypeError(f"b has the element type {own.dtype(b)}, but a has {dtype}")
+    if len(b.shape) == 0 or right.shape[-2] != shape[-1]:
+        raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(shape)}: it must have as many rows")
+    batch, other = tuple(shape[:-2]), tuple(right.shape[:-2])
+    try:
+        every = batch if batch == other or not other else numpy.broadcast_shapes(batch, other)
+    except ValueError:
+        raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(shape)}: their leading dimensions "
+                         "do not broadcast to each other") from None
+    return right, vector, every
 
 
 class LU:
@@ -61,7 +117,8 @@ class LU:
         self._target, self._threads = target, threads
 
     def __repr__(self):
-        by = f", by {self.report['candidate']}" if self.report and "candidate" in self.report else ""
+        who = [self.report[key] for key in ("candidate", "routine") if key in (self.report or {})]
+        by = f", by {who[0]}" if who else ""
         singular = ", singular" if isinstance(self._info, (int, numpy.ndarray)) and numpy.any(self._info) else ""
         return f"<tilewright.LU {tuple(self.lu.shape)} {self._dtype}{by}{singular}>"
 
@@ -82,48 +139,55 @@ class LU:
         return self._info if isinstance(self._info, (int, numpy.ndarray)) else self._info.tolist()
 
     def _check_regular(self):
-        if self._kind.device(self._lu) is None and numpy.any(numpy.asarray(self._info)):
-            raise numpy.linalg.LinAlgError("singular matrix: U has an exact zero on its diagonal (info)")
+        info = numpy.asarray(self._info) if self._kind.device(self._lu) is None else numpy.zeros(())
+        if info.any():
+            at = numpy.unravel_index(info.ravel().nonzero()[0][0], info.shape)
+            raise singular([int(i) for i in at], info[at])
 
     def solve(self, b, *, transpose=False, conjugate=False):
         """X with op(A) X = B. b: (n,), or (batch..., n, nrhs), whose leading dimensions and A's broadcast to each other; of A's
-        element type and maker. Returns a new array, (batch..., n) for a vector b. Raises numpy.linalg.LinAlgError for a singular A in
+        element type and maker. Returns a new array by rows, (batch..., n) for a vector b. Raises numpy.linalg.LinAlgError for a singular A in
         host memory; on a GPU, where nobody has looked, X then has infinities or NaN."""
-        kind = self._kind
-        own = kind_of(b, "b")
-        if not alike(own, kind):
-            raise TypeError(f"b is an array of {own.name}, but a is of {kind.name}: convert one of them")
-        b = own.adopt(b, "b")
+        kind, lu = self._kind, self._lu
         transpose, conjugate = flag("transpose", transpose), flag("conjugate", conjugate)
         if conjugate and not transpose:
             raise ValueError("conjugate = True needs transpose = True: systems are solved with A, its transpose, or its conjugate transpose")
-        n = self.lu.shape[-1]
-        if self.lu.shape[-2] != n:
-            raise numpy.linalg.LinAlgError(f"a has the shape {tuple(self.lu.shape)}, but systems need square matrices")
-        vector = len(b.shape) == 1
-        right = kind.with_axis(b, 1) if vector else b
-        batch = tuple(self.lu.shape[:-2])
-        if kind.dtype(b) != self._dtype:
-            raise TypeError(f"b has the element type {kind.dtype(b)}, but a has {self._dtype}")
-        if len(b.shape) == 0 or right.shape[-2] != n:
-            raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: it must have as many rows")
-        try:
-            every = numpy.broadcast_shapes(batch, tuple(right.shape[:-2]))
-        except ValueError:
-            raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: their leading dimensions "
-                             "do not broadcast to each other") from None
+        n = square(lu)
+        right, vector, every = right_side(kind, lu.shape, self._dtype, b)
+        check_places("b", kind.device(right), kind.device(lu))
         if 0 not in every:  # otherwise no matrix takes part
             self._check_regular()
-        x = _columns(kind, right, self._dtype, every)
         op = ("c" if conjugate else "t") if transpose else "n"
-        if kind.device(x) is None:
-            for at in _each(every):
-                of_a = _own(at, batch)
-                _core.lu_solve(op, kind.operand(self._lu[of_a]), kind.address(self._pivots[of_a]), kind.operand(x[at]), self._target,
-                               self._threads)
+        if kind.device(lu) is not None:
+            x = _columns(kind, right, self._dtype, every)
+            self._solve_on_device(op, x, tuple(lu.shape[:-2]), n)
+            x = by_rows(kind, x)
+        elif len(lu.shape) > 2 and in_one_call(lu.shape, self._target):
+            x = self._solve_stack(op, right, every)
         else:
-            self._solve_on_device(op, x, batch, n)
+            x = by_rows(kind, self._solve_each(op, right, every))
         return kind.finish(x[..., 0] if vector else x, self.lu)
+
+    def _solve_stack(self, op, right, every):
+        kind, lu, pivots = self._kind, self._lu, self._pivots
+        x = copied(kind, right, self._dtype, every)
+        if _core.getrs(op, kind.operand(lu), kind.address(pivots), kind.operand(x), self._threads) is False:
+            lu, wide = copied(kind, lu, self._dtype, every), kind.empty((*every, pivots.shape[-1]), "int64", lu)
+            kind.assign(wide, pivots)
+            _core.getrs(op, kind.operand(lu), kind.address(wide), kind.operand(x), self._threads)
+        return x
+
+    def _solve_each(self, op, right, every):
+        kind, n, batch = self._kind, self._lu.shape[-1], tuple(self._lu.shape[:-2])
+        x = _columns(kind, right, self._dtype, every)
+        if batch:
+            systems = ((x[at], _own(at, batch)) for at in _each(every))
+        else:  # the columns of all right sides are those of one
+            systems = ((kind.swapped(kind.swapped(x).reshape((-1, n))), ()),) if n and 0 not in x.shape else ()
+        for columns, of_a in systems:
+            _core.lu_solve(op, kind.operand(self._lu[of_a]), kind.address(self._pivots[of_a]), kind.operand(columns), self._target,
+                           self._threads)
+        return x
 
     def _solve_on_device(self, op, x, batch, n):
         kind = self._kind
@@ -140,11 +204,16 @@ class LU:
         kind = self._kind
         if kind.device(self._lu) is not None:
             raise NotImplementedError("inverses of matrices on a GPU are not implemented: use solve(identity)")
+        square(self._lu)
         self._check_regular()
+        if len(self._lu.shape) > 2 and in_one_call(self._lu.shape, self._target):
+            inverse = copied(kind, self._lu, self._dtype)
+            _core.getri(kind.operand(inverse), kind.address(self._pivots), self._threads)
+            return kind.finish(inverse, self.lu)
         inverse = _columns(kind, self._lu, self._dtype)
         for at in _each(inverse.shape[:-2]):
             _core.lu_inverse(kind.operand(inverse[at]), kind.address(self._pivots[at]), self._target, self._threads)
-        return kind.finish(inverse, self.lu)
+        return kind.finish(by_rows(kind, inverse), self.lu)
 
 
 def _restored(dtype, lu, pivots, *others):
@@ -158,21 +227,26 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     """Factors P A = L U with partial pivoting (LAPACK xGETRF).
 
     a: (batch..., m, n), which stays as it is. target: who computes, auto, cpu, gpu or hybrid; threads: 0 for all; candidate, nb:
-    as in tilewright/lu.hpp. Returns an LU. Matrices on a GPU are factored there, queued on the current stream, one after
+    as in tilewright/lu.hpp. Returns an LU. A stack of small or of many matrices in host memory is
+    one call, unless target, candidate or nb say more. Matrices on a GPU are factored there, queued on the current stream, one after
     the other. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
     """
     like = a
     calls[0] += 1
-    kind, a, dtype = _adopt(a, "a", flag("promote", promote), 2)
+    kind, a, dtype = adopt(a, "a", flag("promote", promote), 2)
     threads, nb, candidate = whole("threads", threads), whole("nb", nb), text("candidate", candidate)
     target = text("target", target)
-    lu = _columns(kind, a, dtype)
     batch, (m, n) = tuple(a.shape[:-2]), tuple(a.shape[-2:])
     pivots = kind.empty((*batch, min(m, n)), "int64", a)
     if kind.device(a) is not None:
-        return _factor_on_device(kind, dtype, lu, pivots, target, threads, like)
+        return _factor_on_device(kind, dtype, _columns(kind, a, dtype), pivots, target, threads, like)
     info = numpy.zeros(batch, numpy.int64)
     report = None
+    if batch and in_one_call(a.shape, target, candidate, nb):
+        lu, report = copied(kind, a, dtype), {"routine": "getrf_batched"}
+        _core.getrf(kind.operand(lu), kind.address(pivots), info.__array_interface__["data"][0], threads)
+        return LU(kind, dtype, lu, pivots, info, report, target, threads, like)
+    lu = _columns(kind, a, dtype)
     for at in _each(batch):
         report = _core.lu_factor(kind.operand(lu[at]), kind.address(pivots[at]), target, threads, candidate, nb)
         info[at] = report["info"]
@@ -191,24 +265,3 @@ def _factor_on_device(kind, dtype, lu, pivots, target, threads, like):
     result = LU(kind, dtype, lu, pivots, info, {"plan": plan.explain()}, target, threads, like)
     result._plans = [plan, workspace]  # queued work may still use the array
     return result
-
-
-def solve(a, b, *, promote=False, **options):
-    """X with A X = B, as numpy.linalg.solve of NumPy 2: a (batch..., n, n), b (n,) or (batch..., n, nrhs), whose leading dimensions
-    broadcast to each other. Options are those of lu_factor. Raises numpy.linalg.LinAlgError for a singular matrix in host memory."""
-    _check_options(options)
-    if flag("promote", promote):
-        kinds = kind_of(a, "a"), kind_of(b, "b")
-        a, b = (kind.adopt(x, name) for kind, x, name in zip(kinds, (a, b), "ab"))
-        dtype = common_dtype(*(kind.dtype(x) for kind, x in zip(kinds, (a, b))), True)
-        a, b = (kind.cast(x, dtype) for kind, x in zip(kinds, (a, b)))
-    return lu_factor(a, **options).solve(b)
-
-
-def inv(a, *, promote=False, **options):
-    """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options, and promote, are those of lu_factor."""
-    _check_options(options)
-    shape = tuple(kind_of(a, "a").adopt(a, "a").shape)
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise numpy.linalg.LinAlgError(f"a has the shape {shape}, but inverses need square matrices")
-    return lu_factor(a, promote=promote, **options).inverse()

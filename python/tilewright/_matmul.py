@@ -55,7 +55,7 @@ def _batch_shape(a, b):
     return tuple(shape)
 
 
-def _check_places(name, place, other):
+def check_places(name, place, other):
     def text(device):
         return "host memory" if device is None else f"GPU {device}"
 
@@ -81,7 +81,7 @@ class Operands:
         self.kind_a, self.kind_b = kind_of(a, "a"), kind_of(b, "b")
         self.like = a
         a, b = self.kind_a.adopt(a, "a"), self.kind_b.adopt(b, "b")
-        _check_places("b", self.kind_b.device(b), self.kind_a.device(a))
+        check_places("b", self.kind_b.device(b), self.kind_a.device(a))
         for name, x in (("a", a), ("b", b)):
             if len(x.shape) == 0:
                 raise ValueError(f"{name} has no dimensions: products take vectors, matrices and batches of matrices")
@@ -119,7 +119,7 @@ class Operands:
             raise ValueError(f"out has the shape {tuple(out.shape)}, but the product has {self.shape}")
         if kind.dtype(out) != self.dtype:
             raise TypeError(f"out has the element type {kind.dtype(out)}, but the product has {self.dtype}")
-        _check_places("out", kind.device(out), self.kind_a.device(self.a))
+        check_places("out", kind.device(out), self.kind_a.device(self.a))
         check_writable(kind, out)
         return out
 

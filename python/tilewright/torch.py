@@ -103,7 +103,7 @@ def _solve(a: torch.Tensor, b: torch.Tensor, options: str) -> torch.Tensor:
 @_solve.register_fake
 def _(a, b, options):
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return b.new_empty((*batch, b.shape[-1], b.shape[-2])).mT  # column-major, as LAPACK leaves it
+    return b.new_empty((*batch, *b.shape[-2:]))
 
 
 def _keep_solution(ctx, inputs, output):

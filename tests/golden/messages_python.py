@@ -216,6 +216,16 @@ def tell_lu():
     of_factors.argument(0, "LU", **{"of 3 x 4": lambda: tilewright.lu_factor(np.eye(3, 4)), "singular": lambda: tilewright.lu_factor(np.zeros((3, 3)))})
 
 
+def tell_determinants():
+    wrong = {"a vector": lambda: matrices(3), "3 x 4": lambda: matrices(3, 4), "int64": lambda: np.eye(3, dtype=np.int64), "None": None,
+             "indefinite": lambda: -np.eye(3), "of 2, one indefinite": lambda: np.stack([np.eye(3), np.diag([1.0, -1.0, 1.0])])}
+    options = {"threads": (-1, 4097, 1.5, "2"), "promote": (7,), "threds": (1,)}
+    for name in ("det", "slogdet", "cholesky"):
+        call = Call(name, getattr(tilewright, name), lambda: ([2 * np.eye(3)], {}))
+        call.argument(0, "a", **wrong)
+        call.options({**options, "upper": (7, "u")} if name == "cholesky" else options)
+
+
 def batch(*shape, block=2, dtype=np.float64):
     return tilewright.interleave(matrices(*shape, dtype=dtype), block)
 
@@ -284,6 +294,7 @@ def main():
     tell_sums()
     tell_einsum()
     tell_lu()
+    tell_determinants()
     tell_interleaved()
     tell_learning()
     tell_tool()

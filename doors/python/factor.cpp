@@ -1,0 +1,315 @@
+// A stack has its matrices in the last two dimensions. What is written is a new array by rows; what is read
+// lies anyhow and is broadcast to it. The package's Python half has checked types and shapes; pivots and
+// infos are addresses of 64-bit integers that it owns.
+#include "factor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "operand.hpp"
+#include "options.hpp"
+#include "product.hpp"
+#include "tilewright/factor.hpp"
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+namespace {
+
+View host_stack(const char* name, nb::handle object) {
+  const View x = view_of(name, object);
+  if (x.ndim < 2 || x.location != Location::host)
+    throw Error(ErrorCode::invalid_argument, name,
+                std::string(name) + " is not a stack of matrices in host memory");
+  return x;
+}
+
+std::int64_t rows_of(const View& x) { return x.shape[x.ndim - 2]; }
+std::int64_t cols_of(const View& x) { return x.shape[x.ndim - 1]; }
+std::int64_t matrices_of(const View& x) {
+  std::int64_t count = 1;
+  for (int i = 0; i < x.ndim - 2; ++i) count *= x.shape[i];
+  return count;
+}
+
+// Gives up Python's lock where the work, some cubes, is worth it.
+bool is_long(const View& x) {
+  const auto rows = double(rows_of(x)), cols = double(cols_of(x));
+  return double(matrices_of(x)) * rows * cols * std::max(rows, cols) > least_work_unlocked;
+}
+
+// The matrices of x, whose leading dimensions broadcast to those of `like`, in as few levels as join. Returns
+// false for a stack that must be copied first: too many levels, or matrices that the library does not read.
+template <class T>
+bool read_stack(const View& x, const View& like, MatrixBatch<T>& to) {
+  const int batch = like.ndim - 2, own = x.ndim - 2;
+  if (!x.regular) return false;
+  to.data = reinterpret_cast<T*>(x.data);
+  to.rows = x.shape[own], to.cols = x.shape[own + 1];
+  to.row_stride = x.strides[own], to.col_stride = x.strides[own + 1];
+  if (to.row_stride == 1 && to.cols > 1 && to.col_stride < to.rows) return false;
+  for (int i = batch - 1; i >= 0; --i) {
+    const std::int64_t count = like.shape[i];
+    const int at = i - (batch - own);
+    const std::int64_t stride = at < 0 || x.shape[at] == 1 ? 0 : x.strides[at];
+    if (count == 1) continue;
+    auto* const inner = to.level_count == 0 ? nullptr : &to.levels[to.level_count - 1];
+    if (inner != nullptr && stride == inner->count * inner->stride) {
+      inner->count *= count;
+      continue;
+    }
+    if (to.level_count == to.most_levels) return false;
+    to.levels[to.level_count++] = {count, stride};
+  }
+  std::reverse(to.levels.begin(), to.levels.begin() + std::ptrdiff_t(to.level_count));
+  return true;
+}
+
+// What a call tells of its problems: None, or the first that has an info, and its info.
+nb::object first_info(const std::vector<int>& infos) {
+  const auto bad = std::find_if(infos.begin(), infos.end(), [](int info) { return info != 0; });
+  if (bad == infos.end()) return nb::none();
+  return nb::make_tuple(bad - infos.begin(), *bad);
+}
+
+FactorOptions with_threads(int threads) {
+  FactorOptions options;
+  options.threads = threads;
+  return options;
+}
+
+// Runs call(T(), infos) without Python's lock on a written stack `x`, unless it has no elements.
+template <class F>
+nb::object run_stack(const View& x, F&& call) {
+  std::vector<int> infos(std::size_t(matrices_of(x)), 0);
+  bool reads = true;
+  if (!infos.empty() && rows_of(x) > 0 && cols_of(x) > 0) {
+    const Unlocked unlocked(is_long(x));
+    with_type(x.dtype, [&]<class T>(T type) { reads = call(type, BatchInfo{InfoMode::all, infos.data()}); });
+  }
+  return reads ? first_info(infos) : nb::cast(false);
+}
+
+template <class T>
+MatrixBatch<T> written(const View& x) {
+  MatrixBatch<T> to;
+  if (!read_stack<T>(x, x, to)) throw Error(ErrorCode::internal, "", "a new stack does not lie by rows");
+  return to;
+}
+
+nb::object gesv(Library& library, const View& a, const View& x, int threads) {
+  return run_stack(x, [&]<class T>(T, BatchInfo info) {
+    MatrixBatch<const T> matrices;
+    if (!read_stack<const T>(a, x, matrices)) return false;
+    gesv_batched(library.context(), matrices, written<T>(x), info, with_threads(threads));
+    return true;
+  });
+}
+
+nb::object inverses(Library& library, const View& a, const View& inverse, int threads) {
+  return run_stack(inverse, [&]<class T>(T, BatchInfo info) {
+    MatrixBatch<const T> matrices;
+    if (!read_stack<const T>(a, inverse, matrices)) return false;
+    inv_batched(library.context(), matrices, written<T>(inverse), info, with_threads(threads));
+    return true;
+  });
+}
+
+// Writes the determinants of a to `det`, one for each matrix.
+bool determinants(Library& library, const View& a, const View& det, int threads) {
+  bool reads = true;
+  const Unlocked unlocked(is_long(a));
+  with_type(a.dtype, [&]<class T>(T) {
+    MatrixBatch<const T> matrices;
+    reads = read_stack<const T>(a, a, matrices);
+    if (!reads) return;
+    const std::span<T> to(reinterpret_cast<T*>(det.data), std::size_t(matrices_of(a)));
+    det_batched(library.context(), matrices, to, with_threads(threads));
+  });
+  return reads;
+}
+
+std::size_t pivot_count(const View& x) { return std::size_t(std::min(rows_of(x), cols_of(x))); }
+
+void getrf(Library& library, const View& a, std::uint64_t pivots, std::uint64_t info, int threads) {
+  const std::size_t count = std::size_t(matrices_of(a));
+  std::vector<int> swaps(count * pivot_count(a)), infos(count);
+  run_stack(a, [&]<class T>(T, BatchInfo) {
+    getrf_batched(library.context(), written<T>(a), swaps, {InfoMode::all, infos.data()},
+                  with_threads(threads));
+    return true;
+  });
+  std::copy(swaps.begin(), swaps.end(), reinterpret_cast<std::int64_t*>(pivots));
+  std::copy(infos.begin(), infos.end(), reinterpret_cast<std::int64_t*>(info));
+}
+
+// Calls f(matrix) for each matrix of `x` with the number of that of `own` which is broadcast to it.
+template <class F>
+void each_own(const View& own, const View& x, F&& f) {
+  const int batch = x.ndim - 2, less = x.ndim - own.ndim;
+  std::int64_t steps[View::most_dims] = {}, index[View::most_dims] = {};  // NOLINT: `batch` of them are used
+  std::int64_t step = 1;
+  for (int i = batch - 1; i >= less; --i) {
+    steps[i] = own.shape[i - less] == 1 ? 0 : step;
+    step *= own.shape[i - less];
+  }
+  std::int64_t at = 0;
+  for (std::int64_t p = 0, count = matrices_of(x); p < count; ++p) {
+    f(at);
+    for (int i = batch - 1; i >= 0; --i) {
+      at += steps[i];
+      if (++index[i] < x.shape[i]) break;
+      at -= steps[i] * x.shape[i];
+      index[i] = 0;
+    }
+  }
+}
+
+nb::object getrs(Library& library, Op op, const View& lu, std::uint64_t pivots, const View& x, int threads) {
+  const std::size_t steps = pivot_count(lu);
+  const auto* const own = reinterpret_cast<const std::int64_t*>(pivots);
+  std::vector<int> swaps;
+  swaps.reserve(steps * std::size_t(matrices_of(x)));
+  each_own(lu, x, [&](std::int64_t at) {
+    const std::int64_t* const first = own + at * std::int64_t(steps);
+    swaps.insert(swaps.end(), first, first + steps);
+  });
+  return run_stack(x, [&]<class T>(T, BatchInfo) {
+    MatrixBatch<const T> matrices;
+    if (!read_stack<const T>(lu, x, matrices)) return false;
+    getrs_batched(library.context(), op, matrices, swaps, written<T>(x), with_threads(threads));
+    return true;
+  });
+}
+
+void getri(Library& library, const View& lu, std::uint64_t pivots, int threads) {
+  const auto* const own = reinterpret_cast<const std::int64_t*>(pivots);
+  const std::vector<int> swaps(own, own + pivot_count(lu) * std::size_t(matrices_of(lu)));
+  run_stack(lu, [&]<class T>(T, BatchInfo info) {
+    getri_batched(library.context(), written<T>(lu), swaps, info, with_threads(threads));
+    return true;
+  });
+}
+
+// The other triangle of a Cholesky factor, by rows.
+template <class T>
+void clear_triangle(const View& x, bool upper) {
+  const std::int64_t n = rows_of(x);
+  T* row = reinterpret_cast<T*>(x.data);
+  for (std::int64_t p = 0, count = matrices_of(x); p < count; ++p)
+    for (std::int64_t i = 0; i < n; ++i, row += n)
+      upper ? std::fill(row, row + i, T(0)) : std::fill(row + i + 1, row + n, T(0));
+}
+
+nb::object potrf(Library& library, const View& a, bool upper, int threads) {
+  return run_stack(a, [&]<class T>(T, BatchInfo info) {
+    potrf_batched(library.context(), upper ? Uplo::upper : Uplo::lower, written<T>(a), info,
+                  with_threads(threads));
+    clear_triangle<T>(a, upper);
+    return true;
+  });
+}
+
+// The sign, of absolute value 1 or 0, and the logarithm of the absolute value of a determinant.
+template <class T>
+struct SignAndLog {
+  using Real = decltype(std::abs(T()));
+  T* sign;
+  Real* log;
+
+  // u: the diagonal of U, `step` apart.
+  void put(const T* u, std::int64_t n, std::int64_t step, const int* swaps, bool singular) {
+    T unit(1);
+    double sum = 0;
+    for (std::int64_t i = 0; i < n && !singular; ++i, u += step) {
+      const Real size = std::abs(*u);
+      if constexpr (std::is_same_v<T, Real>)
+        unit = *u < 0 ? -unit : unit;
+      else
+        unit *= *u / size;
+      if (swaps[i] != i + 1) unit = -unit;
+      sum += std::log(double(size));
+    }
+    *sign++ = singular ? T(0) : unit;
+    *log++ = singular ? -std::numeric_limits<Real>::infinity() : Real(sum);
+  }
+};
+
+// Overwrites a with its factors.
+void slogdet(Library& library, const View& a, std::uint64_t sign, std::uint64_t log, int threads) {
+  std::vector<int> swaps(std::size_t(matrices_of(a)) * pivot_count(a)), infos(std::size_t(matrices_of(a)));
+  run_stack(a, [&]<class T>(T, BatchInfo) {
+    getrf_batched(library.context(), written<T>(a), swaps, {InfoMode::all, infos.data()},
+                  with_threads(threads));
+    return true;
+  });
+  with_type(a.dtype, [&]<class T>(T) {
+    SignAndLog<T> to{reinterpret_cast<T*>(sign), reinterpret_cast<typename SignAndLog<T>::Real*>(log)};
+    const std::int64_t n = rows_of(a);
+    const auto* const factors = reinterpret_cast<const T*>(a.data);
+    for (std::size_t p = 0; p < infos.size(); ++p)
+      to.put(factors + std::int64_t(p) * n * n, n, n + 1, swaps.data() + std::int64_t(p) * n, infos[p] != 0);
+  });
+}
+
+}  // namespace
+
+void bind_factor(nb::module_& module, Library& library) {
+  module.def(
+      "gesv",
+      [&library](nb::handle a, nb::handle x, int threads) {
+        return gesv(library, host_stack("a", a), host_stack("x", x), threads);
+      },
+      nb::arg("a"), nb::arg("x"), nb::arg("threads"));
+  module.def(
+      "inv",
+      [&library](nb::handle a, nb::handle inverse, int threads) {
+        return inverses(library, host_stack("a", a), host_stack("inverse", inverse), threads);
+      },
+      nb::arg("a"), nb::arg("inverse"), nb::arg("threads"));
+  module.def(
+      "det",
+      [&library](nb::handle a, nb::handle det, int threads) {
+        return determinants(library, host_stack("a", a), view_of("det", det), threads);
+      },
+      nb::arg("a"), nb::arg("det"), nb::arg("threads"));
+  module.def(
+      "slogdet",
+      [&library](nb::handle a, std::uint64_t sign, std::uint64_t log, int threads) {
+        slogdet(library, host_stack("a", a), sign, log, threads);
+      },
+      nb::arg("a"), nb::arg("sign"), nb::arg("log"), nb::arg("threads"));
+  module.def(
+      "potrf",
+      [&library](nb::handle a, bool upper, int threads) {
+        return potrf(library, host_stack("a", a), upper, threads);
+      },
+      nb::arg("a"), nb::arg("upper"), nb::arg("threads"));
+  module.def(
+      "getrf",
+      [&library](nb::handle a, std::uint64_t pivots, std::uint64_t info, int threads) {
+        getrf(library, host_stack("a", a), pivots, info, threads);
+      },
+      nb::arg("a"), nb::arg("pivots"), nb::arg("info"), nb::arg("threads"));
+  module.def(
+      "getrs",
+      [&library](const std::string& op, nb::handle lu, std::uint64_t pivots, nb::handle x, int threads) {
+        return getrs(library, parse_op(op), host_stack("lu", lu), pivots, host_stack("x", x), threads);
+      },
+      nb::arg("op"), nb::arg("lu"), nb::arg("pivots"), nb::arg("x"), nb::arg("threads"));
+  module.def(
+      "getri",
+      [&library](nb::handle lu, std::uint64_t pivots, int threads) {
+        getri(library, host_stack("lu", lu), pivots, threads);
+      },
+      nb::arg("lu"), nb::arg("pivots"), nb::arg("threads"));
+}
+
+}  // namespace tilewright::python

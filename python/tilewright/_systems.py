@@ -1,0 +1,134 @@
+"""solve, inv, det, slogdet and cholesky of matrices and stacks of them, with the meaning that numpy.linalg gives them. Stacks of
+small matrices in host memory are one call; large matrices, and those on a GPU, are factored one by one as lu_factor does it."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy
+
+from . import _core
+from ._arrays import kind_of, resolved
+from ._checks import flag, text, whole
+from ._lu import adopt, calls, check_options, copied, in_one_call, lu_factor, right_side, singular, square
+from ._matmul import common_dtype
+
+
+class SlogdetResult(NamedTuple):
+    """The determinant is sign * exp(logabsdet)."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _threads_in_one_call(kind, a, options):
+    """The threads of a call that computes all of a; None if each matrix is one of lu_factor, which checks its options."""
+    target, candidate = text("target", options.get("target", "auto")), text("candidate", options.get("candidate", ""))
+    threads, nb = whole("threads", options.get("threads", 0)), whole("nb", options.get("nb", 0))
+    if kind.device(a) is not None or not in_one_call(a.shape, target, candidate, nb):
+        return None
+    return threads
+
+
+def _index(problem, batch):
+    return [int(i) for i in numpy.unravel_index(problem, batch)]
+
+
+def _run(call, kind, a, *others):
+    """What `call` returns for a, which is packed where it lies as no batch can."""
+    a = resolved(kind, a)
+    found = call(kind.operand(a), *others)
+    return call(kind.operand(kind.packed(a, False)), *others) if found is False else found
+
+
+def _scalar(kind, x):
+    """NumPy's functions return numbers where others return arrays without dimensions."""
+    return x[()] if kind.name == "numpy" else x
+
+
+def _on_host(a, promote, what):
+    kind, a, dtype = adopt(a, "a", flag("promote", promote), 2)
+    n = square(a)
+    if kind.device(a) is not None:
+        raise NotImplementedError(f"{what} of matrices on a GPU are not implemented: copy them into host memory")
+    calls[0] += 1
+    return kind, a, dtype, n
+
+
+def solve(a, b, *, promote=False, **options):
+    """X with A X = B, as numpy.linalg.solve of NumPy 2: a (batch..., n, n), b (n,) or (batch..., n, nrhs), whose leading dimensions
+    broadcast to each other. Returns a new array by rows. Options are those of lu_factor. Raises numpy.linalg.LinAlgError for matrices
+    that are not square, and for a singular one in host memory; ValueError for shapes that do not fit; TypeError for element types."""
+    if options:
+        check_options(options)
+    if flag("promote", promote):
+        kinds = kind_of(a, "a"), kind_of(b, "b")
+        a, b = (kind.adopt(x, name) for kind, x, name in zip(kinds, (a, b), "ab"))
+        dtype = common_dtype(*(kind.dtype(x) for kind, x in zip(kinds, (a, b))), True)
+        a, b = (kind.cast(x, dtype) for kind, x in zip(kinds, (a, b)))
+    kind, x, dtype = adopt(a, "a", False, 2)
+    threads = _threads_in_one_call(kind, x, options)
+    if threads is None:
+        return lu_factor(a, **options).solve(b)
+    square(x)
+    right, vector, every = right_side(kind, x.shape, dtype, b)
+    if right.shape[-1] == 0 or (every != x.shape[:-2] and math.prod(every) > math.prod(x.shape[:-2])):
+        return lu_factor(a, **options).solve(b)  # each matrix is factored once
+    calls[0] += 1
+    made = copied(kind, right, dtype, every)
+    found = _run(_core.gesv, kind, x, kind.operand(made), threads)
+    if found is not None:
+        raise singular(_index(found[0], every), found[1])
+    return kind.finish(made[..., 0] if vector else made, a)
+
+
+def inv(a, *, promote=False, **options):
+    """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv: a new array by rows. Options, and promote, are those of
+    lu_factor. Raises numpy.linalg.LinAlgError for matrices that are not square or singular."""
+    if options:
+        check_options(options)
+    kind, x, dtype = adopt(a, "a", flag("promote", promote), 2)
+    square(x)
+    threads = _threads_in_one_call(kind, x, options)
+    if threads is None:
+        return lu_factor(a, promote=promote, **options).inverse()
+    calls[0] += 1
+    inverse = kind.empty(x.shape, dtype, x)
+    found = _run(_core.inv, kind, x, kind.operand(inverse), threads)
+    if found is not None:
+        raise singular(_index(found[0], x.shape[:-2]), found[1])
+    return kind.finish(inverse, a)
+
+
+def det(a, *, threads=0, promote=False):
+    """The determinant of each matrix of a, (batch..., n, n) in host memory, as numpy.linalg.det: (batch...), and a number for one NumPy
+    matrix. slogdet cannot overflow. threads, promote: as in lu_factor. Raises numpy.linalg.LinAlgError for matrices that are not square."""
+    kind, x, dtype, _ = _on_host(a, promote, "determinants")
+    made = kind.empty(x.shape[:-2], dtype, x)
+    _run(_core.det, kind, x, kind.operand(made), whole("threads", threads))
+    return _scalar(kind, kind.finish(made, a))
+
+
+def slogdet(a, *, threads=0, promote=False):
+    """The sign of the determinant of each matrix of a, (batch..., n, n) in host memory, and the logarithm of its absolute value, as
+    numpy.linalg.slogdet: a named tuple (sign, logabsdet), 0 and -inf for singular matrices. Of complex matrices the sign has the
+    absolute value 1. threads, promote: as in lu_factor. Raises numpy.linalg.LinAlgError for matrices that are not square."""
+    kind, x, dtype, _ = _on_host(a, promote, "determinants")
+    factors = copied(kind, x, dtype)
+    sign = kind.empty(x.shape[:-2], dtype, x)
+    log = kind.empty(x.shape[:-2], {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype), x)
+    _core.slogdet(kind.operand(factors), kind.address(sign), kind.address(log), whole("threads", threads))
+    return SlogdetResult(*(_scalar(kind, kind.finish(one, a)) for one in (sign, log)))
+
+
+def cholesky(a, *, upper=False, threads=0, promote=False):
+    """L with A = L L^H for each matrix of a, (batch..., n, n) in host memory, or U with A = U^H U if `upper`, as numpy.linalg.cholesky: a
+    new array by rows with zeros in its other triangle; the other triangle of a is not read. threads, promote: as in lu_factor. Raises
+    numpy.linalg.LinAlgError for matrices that are not square or not positive definite."""
+    upper = flag("upper", upper)
+    kind, x, dtype, _ = _on_host(a, promote, "Cholesky factors")
+    factor = copied(kind, x, dtype)
+    found = _core.potrf(kind.operand(factor), upper, whole("threads", threads))
+    if found is not None:
+        at = _index(found[0], x.shape[:-2])
+        raise numpy.linalg.LinAlgError(f"Matrix is not positive definite: the leading minor of order {found[1]} of a{at or ''} is not positive")
+    return kind.finish(factor, a)
