@@ -252,3 +252,14 @@ def test_calls_that_ask_for_a_candidate_factor_each_matrix():
     assert tilewright.lu_factor(a, candidate="blocked").report["candidate"] == "blocked"
     near(tilewright.solve(a, b, candidate="blocked", nb=2), np.linalg.solve(a, b), "float64")
     near(tilewright.inv(a, candidate="blocked"), np.linalg.inv(a), "float64")
+
+
+def test_stacks_that_are_computed_in_pieces():
+    s = definite((3000, 2, 9, 9), "float64")
+    for threads in (1, 2):
+        near(tilewright.cholesky(s, threads=threads), np.linalg.cholesky(s), "float64")
+        for got, wanted in zip(tilewright.slogdet(-s[:, 0], threads=threads), np.linalg.slogdet(-s[:, 0])):
+            near(got, wanted, "float64")
+    s[2900, 1] *= -1
+    with pytest.raises(np.linalg.LinAlgError, match=r"order 1 of a\[2900, 1\]"):
+        tilewright.cholesky(s, threads=1)

@@ -2,6 +2,7 @@
 small matrices in host memory are one call; large matrices, and those on a GPU, are factored one by one as lu_factor does it."""
 
 import math
+import os
 from typing import Any, NamedTuple
 
 import numpy
@@ -11,6 +12,9 @@ from ._arrays import kind_of, resolved
 from ._checks import flag, text, whole
 from ._lu import adopt, calls, check_options, copied, in_one_call, lu_factor, right_side, singular, square
 from ._matmul import common_dtype
+
+
+PIECE_BYTES = 1 << 19  # for each thread
 
 
 class SlogdetResult(NamedTuple):
@@ -38,6 +42,15 @@ def _run(call, kind, a, *others):
     a = resolved(kind, a)
     found = call(kind.operand(a), *others)
     return call(kind.operand(kind.packed(a, False)), *others) if found is False else found
+
+
+def _pieces(x, dtype, threads):
+    """Parts of the first axis of a stack that stay in the caches between being copied and being computed, as (begin, index) each."""
+    if len(x.shape) < 3:
+        return [(0, ...)]
+    bytes_each = math.prod(x.shape[1:]) * numpy.dtype(dtype).itemsize
+    step = max(1, (threads or os.cpu_count() or 1) * PIECE_BYTES // max(1, bytes_each))
+    return [(begin, slice(begin, begin + step)) for begin in range(0, x.shape[0], step)]
 
 
 def _scalar(kind, x):
@@ -113,10 +126,16 @@ def slogdet(a, *, threads=0, promote=False):
     numpy.linalg.slogdet: a named tuple (sign, logabsdet), 0 and -inf for singular matrices. Of complex matrices the sign has the
     absolute value 1. threads, promote: as in lu_factor. Raises numpy.linalg.LinAlgError for matrices that are not square."""
     kind, x, dtype, _ = _on_host(a, promote, "determinants")
-    factors = copied(kind, x, dtype)
     sign = kind.empty(x.shape[:-2], dtype, x)
     log = kind.empty(x.shape[:-2], {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype), x)
-    _core.slogdet(kind.operand(factors), kind.address(sign), kind.address(log), whole("threads", threads))
+    threads, room = whole("threads", threads), None
+    for _, piece in _pieces(x, dtype, threads):
+        part = x[piece]
+        if room is None:
+            room = kind.empty(part.shape, dtype, x)
+        factors = room if part.shape == room.shape else room[:part.shape[0]]
+        kind.assign(factors, part)
+        _core.slogdet(kind.operand(factors), kind.address(sign[piece]), kind.address(log[piece]), threads)
     return SlogdetResult(*(_scalar(kind, kind.finish(one, a)) for one in (sign, log)))
 
 
@@ -126,9 +145,12 @@ def cholesky(a, *, upper=False, threads=0, promote=False):
     numpy.linalg.LinAlgError for matrices that are not square or not positive definite."""
     upper = flag("upper", upper)
     kind, x, dtype, _ = _on_host(a, promote, "Cholesky factors")
-    factor = copied(kind, x, dtype)
-    found = _core.potrf(kind.operand(factor), upper, whole("threads", threads))
-    if found is not None:
-        at = _index(found[0], x.shape[:-2])
-        raise numpy.linalg.LinAlgError(f"Matrix is not positive definite: the leading minor of order {found[1]} of a{at or ''} is not positive")
+    factor, threads = kind.empty(x.shape, dtype, x), whole("threads", threads)
+    for begin, piece in _pieces(x, dtype, threads):
+        part = factor[piece]
+        kind.assign(part, x[piece])
+        found = _core.potrf(kind.operand(part), upper, threads)
+        if found is not None:
+            at = _index(begin * math.prod(x.shape[1:-2]) + found[0], x.shape[:-2])
+            raise numpy.linalg.LinAlgError(f"Matrix is not positive definite: the leading minor of order {found[1]} of a{at or ''} is not positive")
     return kind.finish(factor, a)
