@@ -157,6 +157,9 @@ def test_what_is_refused(maker):
         tilewright.matmul(x, x[:2])
     with pytest.raises(TypeError, match="int"):
         tilewright.matmul(maker.put(np.ones((3, 3), np.int64)), x)
+    for call in (tilewright.inv, tilewright.det, tilewright.slogdet, tilewright.cholesky):
+        with pytest.raises(NotImplementedError, match="of matrices on a GPU are not implemented"):
+            call(maker.put(np.eye(3)))
 
 
 def test_arrays_of_two_devices_are_refused():

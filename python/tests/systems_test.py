@@ -112,6 +112,16 @@ def test_leading_dimensions_broadcast(a_batch, b_batch):
     near(tilewright.solve(a, vector), np.linalg.solve(a, vector), "float64")
 
 
+def test_matrices_whose_elements_are_shared():
+    windows = np.lib.stride_tricks.sliding_window_view(filled(RNG, (40,), "float64"), 4)  # rows that overlap
+    a = np.lib.stride_tricks.sliding_window_view(windows, 4, axis=0)[5:9] + 0
+    shared = np.lib.stride_tricks.sliding_window_view(windows, 4, axis=0)[5:9]
+    assert np.array_equal(tilewright.solve(shared, np.ones(4)), tilewright.solve(a, np.ones(4)))
+    assert np.array_equal(tilewright.inv(np.broadcast_to(a[:, :1, :1], (4, 1, 1))), tilewright.inv(a[:, :1, :1]))
+    repeated = np.broadcast_to(a[..., :1], a.shape)
+    assert np.array_equal(tilewright.det(repeated), tilewright.det(repeated.copy()))
+
+
 def test_more_levels_than_a_batch_has():
     a = np.broadcast_to(regular((2, 1) * 5 + (3, 3), "float64"), (2,) * 10 + (3, 3))
     assert_as_numpy(a, filled(RNG, (2,) * 10 + (3, 1), "float64"), "float64")
