@@ -1,5 +1,5 @@
-// A stack has its matrices in the last two dimensions. What is written is a new array by rows; what is read
-// lies anyhow and is broadcast to it. The package's Python half has checked types and shapes; pivots and
+// A stack has its matrices in the last two dimensions. Each call writes a new array by rows and reads arrays
+// that lie anyhow and are broadcast to it. The package's Python half has checked types and shapes; pivots and
 // infos are addresses of 64-bit integers that it owns.
 #include "factor.hpp"
 
@@ -39,10 +39,10 @@ std::int64_t matrices_of(const View& x) {
   return count;
 }
 
-// Gives up Python's lock where the work, some cubes, is worth it.
+// True if a call of x, factors or right sides, is worth giving up Python's lock.
 bool is_long(const View& x) {
-  const auto rows = double(rows_of(x)), cols = double(cols_of(x));
-  return double(matrices_of(x)) * rows * cols * std::max(rows, cols) > least_work_unlocked;
+  const auto rows = double(rows_of(x)), most = double(std::max(rows_of(x), cols_of(x)));
+  return double(matrices_of(x)) * rows * rows * most > least_work_unlocked;
 }
 
 // The matrices of x, whose leading dimensions broadcast to those of `like`, in as few levels as join. Returns
@@ -72,7 +72,7 @@ bool read_stack(const View& x, const View& like, MatrixBatch<T>& to) {
   return true;
 }
 
-// What a call tells of its problems: None, or the first that has an info, and its info.
+// Returns None, or the first problem that has an info, and its info.
 nb::object first_info(const std::vector<int>& infos) {
   const auto bad = std::find_if(infos.begin(), infos.end(), [](int info) { return info != 0; });
   if (bad == infos.end()) return nb::none();
