@@ -38,7 +38,7 @@ def _index(problem, batch):
 
 
 def _run(call, kind, a, *others):
-    """What `call` returns for a, which is packed where it lies as no batch can."""
+    """Returns call(a, others); a is packed first where it lies as no batch can."""
     a = resolved(kind, a)
     found = call(kind.operand(a), *others)
     return call(kind.operand(kind.packed(a, False)), *others) if found is False else found
