@@ -17,6 +17,7 @@
 #ifndef TILEWRIGHT_H
 #define TILEWRIGHT_H
 
+#include "tilewright/tilewright_factor.h"
 #include "tilewright/tilewright_lu.h"
 #include "tilewright/tilewright_types.h"
 #include "tilewright/version.h"
