@@ -34,7 +34,8 @@ void check_levels(const FactorOperand& x, bool written) {
       refuse_batch(x, fmt::format("has {} problems, a negative count", x.levels[i].count));
     const bool repeats =
         x.pointers == nullptr && x.block == 0 && x.levels[i].count > 1 && x.levels[i].stride == 0;
-    if (written && repeats) refuse_batch(x, "is written, but its problems lie at stride 0, on one another");
+    if (written && repeats && x.rows > 0 && x.cols > 0)
+      refuse_batch(x, "is written, but its problems lie at stride 0, on one another");
   }
   if (x.count() < 0) refuse_batch(x, "has more problems than 64 bits count");
 }

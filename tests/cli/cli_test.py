@@ -16,7 +16,7 @@ import numpy
 
 TOOL = None
 DTYPES = ("f4", "f8", "c8", "c16")
-VERBS = ("gemm", "bench", "tune", "explain", "info", "wisdom", "analyze", "calibrate", "lu", "record", "pages")
+VERBS = ("gemm", "bench", "tune", "explain", "info", "wisdom", "analyze", "calibrate", "lu", "factor", "solve", "record", "pages")
 
 
 def run(*arguments, **environment):

@@ -131,7 +131,7 @@ class WithoutGpu(Everything):
                 if result.returncode == 2:
                     self.assertRegex(result.stderr, "no GPU|on a GPU")
                     self.assertTrue("device" in text or "--gpus" in text or "pinned" in text or "bench gemm" in text, text)
-        self.assertEqual({"analyze", "bench", "calibrate", "explain", "gemm", "info", "lu", "pages", "record", "tune", "wisdom"}, set(run))
+        self.assertEqual({"analyze", "bench", "calibrate", "explain", "factor", "gemm", "info", "lu", "pages", "record", "solve", "tune", "wisdom"}, set(run))
 
     def prepare(self, words):
         """Makes the folders and files that an example names."""
@@ -173,7 +173,7 @@ class WithoutGpu(Everything):
             log = self.folder / "log.jsonl"
             log.write_text(json.dumps({"problem": problem, "count": 1, "seconds": 1.0}) + "\n")
             self.assertIn("is not implemented in this version", self.tool("tune", "--from", log, codes=(1, 2)).stderr)
-        for words in (("factor", "potrf", "A.npy"), ("solve", "A.npy", "B.npy"), ("bench", "clients"), ("bench", "--math", "emulated"),
+        for words in (("factor", "syev", "A.npy", "-o", "L.npy"), ("bench", "factor"), ("bench", "clients"), ("bench", "--math", "emulated"),
                       ("bench", "--bits", "fixed"), ("tune", SMALL, "--part", "1/2")):
             with self.subTest(words):
                 self.assertIn("is not implemented in this version", self.tool(*words, codes=(2,)).stderr)

@@ -75,6 +75,7 @@ class People(cli_test.Case):
                       ("bench", "layout", "--sizes", "4", "--batch", "256", "--residency", "l2", *quick),
                       ("bench", "lu", "--sizes", "64", "--repetitions", "1"), ("bench", "hybrid", "--sizes", "64", "--repetitions", "1"),
                       ("wisdom", "list"), ("wisdom", "list", "--shipped"), ("info",), ("info", "--environment"),
+                      ("solve", "A.npy", "B.npy", "-x", "X.npy", "--verify", "--explain"),
                       ("gemm", "A.npy", "B.npy", "-o", "C.npy", "--verify", "--explain")):
             with self.subTest(words):
                 self.assert_narrow(*words)

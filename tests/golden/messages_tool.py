@@ -122,6 +122,30 @@ def lu_cases():
                                   ("--gpus", "x", "0,0"), ("--gpu-memory", "x"), ("--threads", "0", "4097"), ("--json", "{in}/matrix.npy", "/nowhere/x")))
 
 
+def factor_cases():
+    result = ["-o", "{out}/X.npy"]
+    for routine in ("potfr", "geqrf", "syev", "gesvd", "getrs", "getri", "gesv", "det"):
+        yield "factor", routine, ["factor", routine, "{in}/A.npy", *result, *(["--info", "{out}/info.npy"] if routine == "det" else [])]
+    for name in ("wide", "vector", "i8", "cut", "absent", "four_axes"):
+        yield "factor", f"A={name}.npy", ["factor", "inv", "{in}/" + name + ".npy", *result]
+    yield "factor", "no output", ["factor", "inv", "{in}/A.npy"]
+    yield "factor", "output=A", ["factor", "inv", "{in}/A.npy", "-o", "{in}/A.npy"]
+    yield "factor", "B beside A", ["factor", "inv", "{in}/A.npy", "{in}/B.npy", *result]
+    yield "factor", "singular A", ["factor", "inv", "{in}/A.npy", *result]
+    yield "factor", "potrf of zeros", ["factor", "potrf", "{in}/zeros.npy", *result]
+    yield from flags("factor", ["factor", "getrf", "{in}/matrix.npy", *result], (
+        ("--uplo", "lower"), ("--side", "left"), ("--op", "t"), ("--pivoting", "x"), ("--candidate", "x"), ("--threads", "0", "4097"),
+        ("--pivots", "{out}/X.npy", "{in}/matrix.npy"), ("--json", "{in}/matrix.npy", "/nowhere/x"), ("--x", "1")))
+    yield from flags("factor trsm", ["factor", "trsm", "{in}/matrix.npy", "{in}/side.npy", *result], (("--uplo", "x"), ("--side", "x", "right"), ("--op", "x")))
+    yield "factor trsm", "--verify", ["factor", "trsm", "{in}/matrix.npy", "{in}/side.npy", *result, "--verify"]
+    for name in ("side_f4", "side_3", "nine", "absent"):
+        yield "solve", f"B={name}.npy", ["solve", "{in}/A.npy", "{in}/" + name + ".npy", *result]
+    yield "solve", "no B", ["solve", "{in}/A.npy", *result]
+    yield "solve", "no output", ["solve", "{in}/matrix.npy", "{in}/side.npy"]
+    yield "solve", "singular A", ["solve", "{in}/zeros.npy", "{in}/side.npy", *result]
+    yield "solve", "--definite --pivoting=none", ["solve", "{in}/matrix.npy", "{in}/side.npy", *result, "--definite", "--pivoting", "none"]
+
+
 def tune_cases():
     small = "gemm_batched:f64:nn:m=3,n=2,k=4:strided:batch=1:residency=l1"
     for text in ("gemm", "gemm:f64:nn:m=3,n=2,k=x", "gemm:f64:nn:m=-1,n=2,k=4:residency=l1", "gemm:f64:nn:m=100,n=2,k=4:residency=l1",
@@ -160,7 +184,7 @@ def bench_cases():
 def other_cases():
     yield "tilewright", "multiply", ["multiply"]
     yield "tilewright", "--x", ["--x"]
-    for verb in ("factor", "clients", "solve"):
+    for verb in ("factor", "clients", "solve", "solv"):
         yield "tilewright", verb, [verb]
     for flag in ("--math", "--bits", "--error-budget", "--part"):
         yield "explain", flag, ["explain", SINGLE, flag, "x"]
@@ -189,5 +213,5 @@ def variable_cases():
 
 def cases():
     """(call, what is spoiled, words, environment) of all."""
-    for case in itertools.chain(explain_cases(), gemm_cases(), lu_cases(), tune_cases(), bench_cases(), other_cases(), variable_cases()):
+    for case in itertools.chain(explain_cases(), gemm_cases(), lu_cases(), factor_cases(), tune_cases(), bench_cases(), other_cases(), variable_cases()):
         yield case if len(case) == 4 else (*case, {})

@@ -19,7 +19,6 @@
 #include "core/dispatch.hpp"
 #include "core/json.hpp"
 #include "core/quantity.hpp"
-#include "device/cpu.hpp"
 #include "device/team.hpp"
 #include "lists.hpp"
 #include "lu/calls.hpp"
@@ -28,10 +27,10 @@
 #include "measure/clock.hpp"
 #include "measure/lu_residual.hpp"
 #include "measure/observer.hpp"
+#include "output/cpu_bound.hpp"
 #include "output/json_lines.hpp"
 #include "people/refusal.hpp"
 #include "verbs.hpp"
-#include "wisdom/kept.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -139,7 +138,7 @@ class LuJob {
     const ArrayShape columns = by_columns(a_shape_);
     lu_.emplace(request_.files.output, dtype(), true, a_file_->header().shape);
     copy_array(dtype(), a_file_->data(), a_shape_, lu_->data(), columns, report_.threads);
-    pivots_.emplace(request_.files.pivots, std::min(a_shape_.rows, a_shape_.cols), "pivots");
+    pivots_.emplace(request_.files.pivots, std::vector{std::min(a_shape_.rows, a_shape_.cols)}, "pivots");
     if (solves()) {
       x_.emplace(request_.files.x, dtype(), true, b_file_->header().shape, "x");
       copy_array(dtype(), b_file_->data(), b_shape_, x_->data(), by_columns(b_shape_), report_.threads);
@@ -311,18 +310,9 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
 // Adds the bound by the recorded ceilings of the CPU, if it alone computed: the matrix is read and written at
 // least once.
 void add_lu_bound(nlohmann::json& json, const LuJobReport& r) {
-  if (r.target != "cpu" || !(r.kernel_s > 0)) return;
-  const auto kept = load_ceilings(kept_path(Environment::read()), cpu_info().device, r.threads);
-  if (!kept) return;
+  if (r.target != "cpu") return;
   const double moved = 2.0 * double(r.problem.m) * double(r.problem.n) * double(size_bytes(r.problem.dtype));
-  const double compute = kept->compute_gflops(r.problem.dtype), memory = kept->memory_gbytes(true);
-  const double compute_s = compute > 0 ? flops(r.problem) / (compute * 1e9) : 0;
-  const double memory_s = memory > 0 ? moved / (memory * 1e9) : 0;
-  const double least_s = std::max(compute_s, memory_s);
-  if (!(least_s > 0)) return;
-  json["bound_gflops"] = flops(r.problem) / least_s * 1e-9, json["bound_share"] = least_s / r.kernel_s;
-  json["bound_kind"] = memory_s > compute_s ? "memory" : "compute";
-  json["ceiling"] = memory_s > compute_s ? memory : compute;
+  add_cpu_bound(json, cpu_bound(r.problem.dtype, flops(r.problem), moved, r.threads), r.kernel_s);
 }
 
 nlohmann::json lu_row(const LuJobReport& r, const LuOptions& options) {

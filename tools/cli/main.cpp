@@ -137,6 +137,8 @@ void add_verbs(CLI::App& app) {
   cli::add_wisdom(app);
   cli::add_calibrate(app);
   cli::add_lu(app);
+  cli::add_factor(app);
+  cli::add_solve(app);
   cli::add_record(app);
   cli::add_pages(app);
 }
@@ -201,12 +203,11 @@ struct Unbuilt {
   const char* word;
   const char* what;
 };
-constexpr Unbuilt unbuilt[] = {{"factor", "batched factorizations, as verb and as family"},
+constexpr Unbuilt unbuilt[] = {{"factor", "the family of batched factorizations"},
                                {"clients", "the family of many client programs"},
                                {"--math", "products by emulated arithmetic"},
                                {"--error-budget", "products by emulated arithmetic"},
                                {"--part", "tuning shared out among several machines"},
-                               {"solve", "the verb, of one or many systems; 'lu --solve' solves one"},
                                {"--bits", "results with the same bits on every machine"}};
 
 // Returns a sentence if a verb, a family or a flag of that list is used; otherwise "".
@@ -214,7 +215,7 @@ std::string unbuilt_text(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i].substr(0, words[i].find('='));
     const bool is_flag = word.starts_with("--"), is_family = i == 1 && words[0] == "bench";
-    if (!is_flag && i != 0 && !is_family) continue;
+    if (!is_flag && !is_family) continue;
     for (const Unbuilt& one : unbuilt)
       if (word == one.word)
         return fmt::format("'{}' ({}) is not implemented in this version", word, one.what);

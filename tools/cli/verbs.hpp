@@ -24,6 +24,8 @@ void add_wisdom(CLI::App& app);
 void add_analyze(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_lu(CLI::App& app);
+void add_factor(CLI::App& app);
+void add_solve(CLI::App& app);
 void add_record(CLI::App& app);
 void add_pages(CLI::App& app);
 

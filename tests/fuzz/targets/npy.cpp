@@ -22,7 +22,7 @@ void one_input(const std::string& input) {
 std::vector<std::string> seeds() {
   return {cli::npy_header_bytes(DType::f64, false, {1000, 8, 8}), cli::npy_header_bytes(DType::c64, true, {}),
           cli::npy_header_bytes(DType::f32, true, {0, std::int64_t{1} << 40}),
-          cli::npy_integers_header_bytes(5)};
+          cli::npy_integers_header_bytes({5})};
 }
 
 }  // namespace tilewright::fuzz

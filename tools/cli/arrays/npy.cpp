@@ -150,9 +150,10 @@ NpyOutput::NpyOutput(const std::string& path, DType dtype, bool fortran_order,
     : NpyOutput(argument, path, npy_header_bytes(dtype, fortran_order, shape),
                 elements_of(shape) * size_bytes(dtype)) {}
 
-NpyOutput::NpyOutput(const std::string& path, std::int64_t integers, const std::string& argument)
-    : NpyOutput(argument, path, npy_integers_header_bytes(integers),
-                integers * std::int64_t(sizeof(std::int64_t))) {}
+NpyOutput::NpyOutput(const std::string& path, const std::vector<std::int64_t>& integers_shape,
+                     const std::string& argument)
+    : NpyOutput(argument, path, npy_integers_header_bytes(integers_shape),
+                elements_of(integers_shape) * std::int64_t(sizeof(std::int64_t))) {}
 
 NpyOutput::NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
                      std::int64_t data_bytes)

@@ -33,8 +33,8 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
 
 // Returns the bytes from the magic up to the data, padded so that the data begin on a 64-byte boundary.
 std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
-// The same for `count` 64-bit integers.
-std::string npy_integers_header_bytes(std::int64_t count);
+// The same for 64-bit integers in C order.
+std::string npy_integers_header_bytes(const std::vector<std::int64_t>& shape);
 
 // Called on the calling thread with the share of the work that is done.
 using Watch = std::function<void(double share)>;
@@ -90,8 +90,9 @@ class NpyOutput {
   // Error(invalid_argument) if `path` cannot be a file. Errors name `argument`.
   NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape,
             const std::string& argument = "output");
-  // Makes a 1-D array of this many 64-bit integers.
-  NpyOutput(const std::string& path, std::int64_t integers, const std::string& argument = "output");
+  // Makes an array of 64-bit integers in C order.
+  NpyOutput(const std::string& path, const std::vector<std::int64_t>& integers_shape,
+            const std::string& argument = "output");
   // Without commit nothing remains and an older file of that name is untouched.
 
   void* data() const noexcept { return mapping_.data() + data_offset_; }

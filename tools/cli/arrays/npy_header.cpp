@@ -229,6 +229,8 @@ std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<
   return header_bytes(descr_of(dtype), fortran_order, shape);
 }
 
-std::string npy_integers_header_bytes(std::int64_t count) { return header_bytes("<i8", false, {count}); }
+std::string npy_integers_header_bytes(const std::vector<std::int64_t>& shape) {
+  return header_bytes("<i8", false, shape);
+}
 
 }  // namespace tilewright::cli

@@ -1,0 +1,237 @@
+// The verbs factor and solve: their flags, and their reports for people and scripts. factor_job does the job.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench/provenance.hpp"
+#include "core/quantity.hpp"
+#include "device/team.hpp"
+#include "factor/call.hpp"
+#include "factor_job.hpp"
+#include "measure/observer.hpp"
+#include "output/cpu_bound.hpp"
+#include "output/json_lines.hpp"
+#include "people/refusal.hpp"
+#include "people/table.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+// "" stands for a flag that is not given.
+struct FactorFlags {
+  std::string routine, a, b, output, pivots, infos;
+  std::string uplo, side, op, pivoting, candidate, json;
+  int threads = 0;
+  bool unit = false, definite = false, verify = false, explain = false;
+};
+
+Routine routine_named(const std::string& text) {
+  for (const char* unbuilt : {"geqrf", "syev", "gesvd"})
+    if (text == unbuilt) not_supported("ROUTINE", "ROUTINE = '{}' is not implemented in this version", text);
+  const auto routine = enum_from_string<Routine>(text, "ROUTINE");
+  if (routine == Routine::getrs || routine == Routine::getri)
+    wrong_use("ROUTINE", "ROUTINE = '{}' continues with pivots, which no file brings: {} does both steps",
+              text, routine == Routine::getrs ? "gesv" : "inv");
+  return routine;
+}
+
+// A flag that a routine does not have is a mistake, not ignored.
+void check_factor_flags(const FactorFlags& flags, Routine routine) {
+  const std::string name = to_string(routine);
+  const auto only_of = [&](const char* flag, bool is_given, bool has_it) {
+    if (is_given && !has_it) wrong_use(flag, "--{} has no meaning for {}", flag, name);
+  };
+  const bool is_trsm = routine == Routine::trsm;
+  const bool is_lu = routine == Routine::getrf || routine == Routine::gesv || routine == Routine::inv ||
+                     routine == Routine::det;
+  only_of("uplo", !flags.uplo.empty(), !is_lu);
+  only_of("side", !flags.side.empty(), is_trsm);
+  only_of("op", !flags.op.empty(), is_trsm);
+  only_of("unit", flags.unit, is_trsm);
+  only_of("pivoting", !flags.pivoting.empty(), is_lu);
+  only_of("pivots", !flags.pivots.empty(), routine == Routine::getrf);
+  only_of("info", !flags.infos.empty(), has_infos(routine));
+  only_of("verify", flags.verify, is_verifiable(routine));
+  if (has_right_sides(routine) && flags.b.empty())
+    wrong_use("B", "B is missing: {} solves for right-hand sides", name);
+  if (!has_right_sides(routine) && !flags.b.empty())
+    refuse_value("B", flags.b, fmt::format("is one array too many: {} takes A alone", name));
+}
+
+FactorJobRequest factor_request_from(const FactorFlags& flags, Routine routine) {
+  check_factor_flags(flags, routine);
+  FactorJobRequest request;
+  request.routine = routine;
+  request.a = flags.a, request.b = flags.b, request.output = flags.output;
+  request.pivots = flags.pivots, request.infos = flags.infos;
+  if (!flags.uplo.empty()) request.uplo = enum_from_string<Uplo>(flags.uplo, "uplo");
+  if (!flags.side.empty()) request.side = enum_from_string<Side>(flags.side, "side");
+  if (!flags.op.empty()) request.op = enum_from_string<Op>(flags.op, "op");
+  if (flags.unit) request.diag = Diag::unit;
+  if (!flags.pivoting.empty())
+    request.options.pivoting = enum_from_string<Pivoting>(flags.pivoting, "pivoting");
+  request.options.candidate = flags.candidate, request.options.threads = flags.threads;
+  request.verify = flags.verify;
+  keep_files_apart(
+      {{"A", flags.a}, {"B", flags.b}},
+      {{"output", flags.output}, {"pivots", flags.pivots}, {"info", flags.infos}, {"json", flags.json}});
+  return request;
+}
+
+double factor_gflops(const FactorJobReport& r) { return r.kernel_s > 0 ? r.flops / r.kernel_s * 1e-9 : 0; }
+
+// The verdict: how long it took, how fast that is, and how near to the bound.
+std::string factor_verdict(const FactorJobReport& r, Routine routine, const std::optional<Bound>& bound) {
+  std::string text =
+      fmt::format("{} of {} {}", to_string(routine),
+                  r.count == 1 ? "1 matrix" : fmt::format("{} matrices", r.count), seconds_text(r.kernel_s));
+  if (r.candidate.empty() || !(r.kernel_s > 0)) return text;
+  text += fmt::format(": {} GFLOP/s with {} by {}", digits_text(factor_gflops(r)),
+                      counted(r.threads, "thread"), r.candidate);
+  if (!bound) return text;
+  return text + fmt::format(", {:.0f} % of the {} bound of {} GFLOP/s", 100 * bound->seconds / r.kernel_s,
+                            bound->kind, digits_text(bound->gflops));
+}
+
+void print_factor(std::FILE* out, const FactorJobReport& r, Routine routine,
+                  const std::optional<Bound>& bound) {
+  fmt::print(out, "{}\n{}\n", people::wrapped(r.problem),
+             people::bold(out, people::wrapped(factor_verdict(r, routine, bound))));
+  fmt::print(out, "read {}, kernel {}, write {}, total {}\n", seconds_text(r.read_s),
+             seconds_text(r.kernel_s), seconds_text(r.write_s), seconds_text(r.total_s));
+  if (!r.failure.empty())
+    fmt::print(out, "{}\n",
+               people::wrapped(r.failure + (routine == Routine::getrf ? "; the factors are complete" : "")));
+  if (r.verification)
+    fmt::print(out, "verified {} ({}): worst residual ratio {:.3g}, of {} allowed\n", r.verification->scope,
+               seconds_text(r.verify_s), r.verification->ratio, SystemVerifyResult::bound);
+}
+
+void print_decisions(std::FILE* out, const FactorJobReport& r) {
+  for (const Decision& one : r.decisions)
+    fmt::print(out, "{}\n",
+               people::wrapped(fmt::format("{}: {}{}", one.candidate, one.accepted ? "taken" : "not taken",
+                                           one.reason.empty() ? "" : "; " + one.reason)));
+}
+
+nlohmann::json factor_row(const FactorJobReport& r, Routine routine, const std::optional<Bound>& bound) {
+  nlohmann::json json{{"family", "factor"},
+                      {"problem", r.problem},
+                      {"routine", to_string(routine)},
+                      {"dtype", to_string(r.dtype)},
+                      {"m", r.m},
+                      {"n", r.n},
+                      {"nrhs", r.nrhs},
+                      {"batch_count", r.count},
+                      {"layout", r.layout},
+                      {"location", "host"},
+                      {"memory", "file"},
+                      {"data", "file"},
+                      {"threads", r.threads},
+                      {"target", "cpu"},
+                      {"impl", "tilewright"},
+                      {"impl_version", TILEWRIGHT_VERSION},
+                      {"candidate", r.candidate},
+                      {"config", nullptr},
+                      {"samples", 1},
+                      {"gflops", factor_gflops(r)},
+                      {"info", r.first_info},
+                      {"failed", r.failed},
+                      {"read_s", r.read_s},
+                      {"kernel_s", r.kernel_s},
+                      {"write_s", r.write_s},
+                      {"total_s", r.total_s}};
+  json["first_failed"] = r.failed > 0 ? nlohmann::json(r.first_failed) : nlohmann::json();
+  json["seconds"] = json["seconds_low"] = json["seconds_high"] = r.kernel_s;
+  json["metrics"] = nlohmann::json::object();
+  add_observed(json, r.observed, r.flops, false);
+  add_cpu_bound(json, bound, r.kernel_s);
+  if (r.verification) {
+    json["error"] = r.verification->ratio, json["error_bound"] = SystemVerifyResult::bound;
+    json["verified"] = r.verification->scope;
+  }
+  add_provenance(json);
+  add_missing_keys(json);
+  return json;
+}
+
+void run_factor_verb(const FactorFlags& flags, Routine routine) {
+  const FactorJobRequest request = factor_request_from(flags, routine);
+  JsonLines json(flags.json);
+  const FactorJobReport report = run_factor_job(request);
+  const auto bound = cpu_bound(report.dtype, report.flops, report.moved, report.threads);
+  if (flags.explain) print_decisions(json.people(), report);
+  print_factor(json.people(), report, routine, bound);
+  if (json) json.write(factor_row(report, routine, bound));
+}
+
+// The flags that both verbs have.
+void add_factor_flags(CLI::App& verb, FactorFlags& flags) {
+  verb.add_option("--info", flags.infos,
+                  "output file of LAPACK's info of each problem, 64-bit integers; without it a problem that "
+                  "has no result fails the job");
+  verb.add_option("--pivoting", flags.pivoting,
+                  "partial, or none for matrices that are diagonally dominant (default partial)");
+  verb.add_option("--candidate", flags.candidate,
+                  "force this candidate: lanes, a problem in each vector lane, or blocked, one after the "
+                  "other (default: the faster one)");
+  verb.add_option("--threads", flags.threads, "threads (default: OpenMP's)")
+      ->check(whole_number(1, most_threads));
+  verb.add_flag("--verify", flags.verify,
+                "check LAPACK's residual ratio of the solutions; exit with 1 if it is too large");
+  verb.add_flag("--explain", flags.explain, "print which candidate runs and why");
+  verb.add_option("--json", flags.json, "write the measurement as JSON (- is stdout)");
+}
+
+}  // namespace
+
+void add_factor(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand(
+      "factor", "Factor, invert or solve with a batch of small matrices in .npy files, as LAPACK does");
+  auto flags = std::make_shared<FactorFlags>();
+  verb->add_option("ROUTINE", flags->routine,
+                   "potrf, getrf: factors; potri, inv: inverses; det: determinants; gesv, posv, potrs, trsm: "
+                   "solutions for B")
+      ->required();
+  verb->add_option("A", flags->a, "array A: 2-D, or 3-D with the batch first; f4, f8, c8 or c16")->required();
+  verb->add_option("B", flags->b, "array B of right-hand sides, of the same type; a 2-D array is shared");
+  verb->add_option("-o,--output", flags->output, "output file, in the shape of A or B")->required();
+  verb->add_option("--pivots", flags->pivots,
+                   "getrf: output file of the pivots, 64-bit integers, counted from 1 as in LAPACK");
+  verb->add_option("--uplo", flags->uplo, "triangle of A that is used: lower or upper (default lower)");
+  verb->add_option("--side", flags->side, "trsm: side of X on which A stands, left or right (default left)");
+  verb->add_option("--op", flags->op,
+                   "trsm: A n as stored, t transposed, c conjugate transposed (default n)");
+  verb->add_flag("--unit", flags->unit, "trsm: the diagonal of A is 1 and is not read");
+  add_factor_flags(*verb, *flags);
+  verb->footer(
+      "Example: tilewright factor potrf A.npy -o L.npy --info INFO.npy\n"
+      "Example: tilewright factor getrf A.npy -o LU.npy --pivots P.npy\n"
+      "Example: tilewright factor inv A.npy -o INVERSE.npy");
+  verb->callback([flags] { run_factor_verb(*flags, routine_named(flags->routine)); });
+}
+
+void add_solve(CLI::App& app) {
+  CLI::App* verb =
+      app.add_subcommand("solve", "Solve A X = B of .npy files, one system or a batch of small ones");
+  auto flags = std::make_shared<FactorFlags>();
+  verb->add_option("A", flags->a, "array A: 2-D, or 3-D with the batch first; f4, f8, c8 or c16")->required();
+  verb->add_option("B", flags->b,
+                   "array B of right-hand sides, of the same type: 1-D or 2-D for all problems, or 3-D")
+      ->required();
+  verb->add_option("-x,--x,-o,--output", flags->output, "output file of X")->required();
+  verb->add_flag("--definite", flags->definite,
+                 "A is symmetric or Hermitian, and positive definite: its lower triangle is factored by "
+                 "Cholesky's method, with half the operations");
+  add_factor_flags(*verb, *flags);
+  verb->footer(
+      "Example: tilewright solve A.npy B.npy -x X.npy --verify\n"
+      "Example: tilewright solve A.npy B.npy -x X.npy --definite --info INFO.npy");
+  verb->callback([flags] { run_factor_verb(*flags, flags->definite ? Routine::posv : Routine::gesv); });
+}
+
+}  // namespace tilewright::cli
