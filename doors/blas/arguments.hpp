@@ -30,6 +30,7 @@ inline std::int8_t op_of_letter(char letter) {
 
 // These numbers serve CBLAS and BBLAS.
 inline constexpr int row_major = 101, col_major = 102, upper = 121, lower = 122;
+inline constexpr int non_unit = 131, unit = 132, left = 141, right = 142;
 inline std::int8_t op_of_number(int number) {
   return number >= 111 && number <= 113 ? std::int8_t(number - 111) : no_op;
 }
@@ -51,6 +52,12 @@ struct GemmArguments {
   std::int64_t a_rows() const { return op_a == std::int8_t(Op::none) ? m : k; }
   std::int64_t b_rows() const { return op_b == std::int8_t(Op::none) ? k : n; }
 };
+
+// True if a leading dimension is too small for this many rows.
+template <class Int>
+bool is_short(Int ld, Int rows) {
+  return ld < std::max(Int(1), rows);
+}
 
 // Applies C^T = op(B)^T op(A)^T: the same memory, read by columns.
 template <class T>

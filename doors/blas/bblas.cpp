@@ -1,31 +1,17 @@
 // Implements the names of the Batched BLAS standard (Dongarra 2017; NLAFET/BBLAS), with its info codes.
 #include "blas/batch.hpp"
+#include "blas/standard.hpp"
 #include "blas/tilewright_blas.hpp"
 
 namespace tilewright::blas {
 namespace {
 
-// The values of info[0] on entry.
-enum class Report : int { all = 0, group = 1, any = 2, none = 3 };
-constexpr int group_count_code = 1, group_sizes_code = 2, layout_code = 3, info_code = 17;
+constexpr int info_code = 17;
 
 // Positions in blas_?gemm_batch, indexed by the argument numbers of xGEMM.
 constexpr std::array<int, 14> codes{0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 // The same positions for C^T = B^T A^T.
 constexpr std::array<int, 14> codes_by_rows{0, 5, 4, 7, 6, 8, 9, 12, 13, 10, 11, 14, 15, 16};
-
-struct Info {
-  Report report;
-  int* codes;
-  std::int64_t group_count, problem_count;
-
-  std::int64_t count() const {
-    return report == Report::all ? problem_count : report == Report::group ? group_count : 1;
-  }
-  void fill(int code) const {
-    if (report != Report::none) std::fill_n(codes, std::max<std::int64_t>(1, count()), code);
-  }
-};
 
 // The standard's values are all, group, any and none in this order; the library's begin with none.
 InfoMode mode_of(Report report) {
@@ -35,7 +21,7 @@ InfoMode mode_of(Report report) {
 // Uses the library's own modes; if nothing is reported, bad problems are skipped all the same. Returns false
 // if nothing was computed.
 template <class T>
-bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) {
+bool compute_groups(const StandardInfo& info, bool by_rows, const GroupList<T>& groups) {
   const Inside scope;
   Context* const own = context();
   if (own == nullptr) return false;
@@ -53,7 +39,7 @@ bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) 
 
 // Computes the products and codes of one group when memory ran out; `first` is the group's first problem.
 template <class T>
-void compute_plainly(const Info& info, bool by_rows, std::int64_t group, std::int64_t first,
+void compute_plainly(const StandardInfo& info, bool by_rows, std::int64_t group, std::int64_t first,
                      GemmArguments<T> x, const T* const* a, const T* const* b, T* const* c,
                      std::int64_t count) {
   const int code = (by_rows ? codes_by_rows : codes)[std::size_t(gemm_fault(x))];
@@ -73,15 +59,9 @@ void run_standard_groups(const Counterpart& routine, int group_count, const int*
                          const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
                          const T* alpha, T const* const* a, const int* lda, T const* const* b, const int* ldb,
                          const T* beta, T* const* c, const int* ldc, int* info) {
-  // The room for codes is unknown if info[0] is invalid.
-  if (*info < int(Report::all) || *info > int(Report::none)) return void(*info = info_code);
-  Info wanted{Report(*info), info, group_count, 0};
-  for (int g = 0; g < group_count; ++g) {
-    if (sizes[g] < 0) return wanted.fill(group_sizes_code);
-    wanted.problem_count += sizes[g];
-  }
-  if (group_count < 0) return void(info[0] = group_count_code);
-  if (layout != row_major && layout != col_major) return wanted.fill(layout_code);
+  const auto checked = checked_groups(group_count, sizes, layout, info, info_code);
+  if (!checked) return;
+  const StandardInfo& wanted = *checked;
   const bool by_rows = layout == row_major, apart = wanted.report == Report::group;
   const auto for_each_group = [&](auto&& visit) {
     std::int64_t first = 0;

@@ -65,11 +65,6 @@ void solve(Context& context, Op op, Int n, Int nrhs, const T* a, Int lda, const 
   lu_solve<T>(context, op, {a, n, n, lda}, wide.all(), {b, n, nrhs, ldb}, lu_options());
 }
 
-template <class Int>
-bool is_short(Int ld, Int rows) {
-  return ld < std::max(Int(1), rows);
-}
-
 // A call whose arguments were checked. compute(context) throws, and its whole effect is served or not.
 struct Routine {
   const Counterpart& other;

@@ -14,6 +14,9 @@
 #define SPELL_lapacke_int(X, r, ...) X(LAPACKE_##r, __VA_ARGS__) X(scipy_LAPACKE_##r, __VA_ARGS__)
 #define SPELL_lapacke_long(X, r, ...) \
   X(LAPACKE_##r##64_, __VA_ARGS__) X(scipy_LAPACKE_##r##64_, __VA_ARGS__) X(LAPACKE_##r##_64, __VA_ARGS__)
+// oneMKL's own names have an underscore or none.
+#define SPELL_mkl_int(X, r, ...) X(r##_, __VA_ARGS__) X(r, __VA_ARGS__)
+#define SPELL_mkl_long(X, r, ...) X(r##_64_, __VA_ARGS__) X(r##_64, __VA_ARGS__)
 // The Batched BLAS standard has int alone.
 #define SPELL_bblas_int(X, r, ...) X(blas_##r, __VA_ARGS__)
 #define SPELL_bblas_long(X, r, ...)
@@ -44,6 +47,10 @@
   ROUTINE(cblas, sdcz, gemm_batch_strided)   \
   ROUTINE(bblas, sdcz, gemm_batch)           \
   ROUTINE(bblas, sdcz, gemm_batchf)          \
+  ROUTINE(bblas, sdcz, trsm_batch)           \
+  ROUTINE(bblas, sdcz, trsm_batchf)          \
+  ROUTINE(mkl, sdcz, getrf_batch_strided)    \
+  ROUTINE(mkl, sdcz, getrs_batch_strided)    \
   ROUTINE(fortran, sdcz, getrf)              \
   ROUTINE(lapacke, sdcz, getrf)              \
   ROUTINE(fortran, sdcz, getrs)              \

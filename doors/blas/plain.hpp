@@ -103,4 +103,44 @@ void solve_plainly(std::int8_t op, Int n, Int nrhs, const T* lu, Int lda, const 
   }
 }
 
+// op(A) X = alpha B or X op(A) = alpha B by columns, with a triangular A; X overwrites B, m x n.
+template <class T>
+struct TriangularSystem {
+  Side side;
+  Uplo uplo;
+  Op op;
+  Diag diag;
+  std::int64_t m, n;
+  T alpha;
+  std::int64_t lda, ldb;
+
+  std::int64_t order() const { return side == Side::left ? m : n; }
+};
+
+// Solves one like xTRSM, for each vector of X that A acts on: a column, or with A on the right a row.
+template <class T>
+void solve_triangle_plainly(const TriangularSystem<T>& x, const T* a, T* b) {
+  const bool on_left = x.side == Side::left;
+  // Element (i, l) of the matrix that acts on the vector from the left.
+  const auto at = [&](std::int64_t i, std::int64_t l) {
+    return on_left ? element_of(a, x.lda, std::int8_t(x.op), i, l)
+                   : element_of(a, x.lda, std::int8_t(x.op), l, i);
+  };
+  const bool is_lower = ((x.uplo == Uplo::lower) == (x.op == Op::none)) == on_left;
+  const std::int64_t order = x.order(), step = on_left ? 1 : x.ldb, next = on_left ? x.ldb : 1;
+  for (std::int64_t v = 0; v < (on_left ? x.n : x.m); ++v) {
+    T* const vector = b + v * next;
+    for (std::int64_t turn = 0; turn < order; ++turn) {
+      const std::int64_t i = is_lower ? turn : order - 1 - turn;
+      T sum = x.alpha == T(0) ? T(0) : x.alpha * vector[i * step];
+      for (std::int64_t done = 0; done < turn && x.alpha != T(0); ++done) {
+        const std::int64_t l = is_lower ? done : order - 1 - done;
+        sum -= at(i, l) * vector[l * step];
+      }
+      if (x.diag == Diag::non_unit && x.alpha != T(0)) sum /= at(i, i);
+      vector[i * step] = sum;
+    }
+  }
+}
+
 }  // namespace tilewright::blas

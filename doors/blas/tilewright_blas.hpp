@@ -21,6 +21,7 @@
 #define TILEWRIGHT_EXPORT_fortran(r, T, ENTRY) TILEWRIGHT_EXPORT_AS(fortran, r, T, ENTRY)
 #define TILEWRIGHT_EXPORT_cblas(r, T, ENTRY) TILEWRIGHT_EXPORT_AS(cblas, r, T, ENTRY)
 #define TILEWRIGHT_EXPORT_lapacke(r, T, ENTRY) TILEWRIGHT_EXPORT_AS(lapacke, r, T, ENTRY)
+#define TILEWRIGHT_EXPORT_mkl(r, T, ENTRY) TILEWRIGHT_EXPORT_AS(mkl, r, T, ENTRY)
 #define TILEWRIGHT_EXPORT_bblas(r, T, ENTRY) TILEWRIGHT_EXPORT_AS(bblas, r, T, ENTRY)
 #define TILEWRIGHT_EXPORT(convention, letters, name, ENTRY) \
   TYPES_##letters(TILEWRIGHT_EXPORT_##convention, name, ENTRY)

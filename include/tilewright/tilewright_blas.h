@@ -1,6 +1,7 @@
 /** @file
- * The batched products of libtilewright_blas, whose names no common header declares; programs declare the
- * BLAS and LAPACK names by cblas.h, lapacke.h or their own headers. docs/blas.md lists all names.
+ * The batched products and triangular systems of libtilewright_blas, whose names no common header declares;
+ * programs declare the BLAS and LAPACK names by cblas.h, lapacke.h or their own headers. docs/blas.md lists
+ * all names.
  * @par Units Integers are int and count elements; with the suffix _64 (cblas_dgemm_batch_64) they are
  * int64_t, in names that are not declared here. Matrices lie as `layout` says (101 by rows, 102 by columns),
  * operations are 111 (none), 112 (transposed), 113 (conjugated and transposed), as in cblas.h. Complex
@@ -74,8 +75,23 @@ void blas_sgemm_batchf(int group_size, int layout, int transa, int transb, int m
 void blas_dgemm_batchf(int group_size, int layout, int transa, int transb, int m, int n, int k, double alpha,
                        double const* const* a, int lda, double const* const* b, int ldb, double beta,
                        double** c, int ldc, int* info);
-/* blas_cgemm_batch, blas_zgemm_batch, blas_cgemm_batchf and blas_zgemm_batchf take C's complex types, which
- * C++ lacks: programs declare them as NLAFET/BBLAS does. */
+/** Triangular systems op(A) X = alpha B (side 141) or X op(A) = alpha B (142) of the standard; uplo is 121
+ * (upper) or 122, diag 131 (not a unit diagonal) or 132, and X overwrites B. Positions of arguments: side 4,
+ * uplo 5, transa 6, diag 7, m 8, n 9, a 11, lda 12, b 13, ldb 14, info 15; the rest is as above.
+ * @see Dongarra et al. 2017; NLAFET/BBLAS */
+void blas_strsm_batch(int group_count, const int* group_sizes, int layout, const int* side, const int* uplo,
+                      const int* transa, const int* diag, const int* m, const int* n, const float* alpha,
+                      float const* const* a, const int* lda, float** b, const int* ldb, int* info);
+void blas_dtrsm_batch(int group_count, const int* group_sizes, int layout, const int* side, const int* uplo,
+                      const int* transa, const int* diag, const int* m, const int* n, const double* alpha,
+                      double const* const* a, const int* lda, double** b, const int* ldb, int* info);
+void blas_strsm_batchf(int group_size, int layout, int side, int uplo, int transa, int diag, int m, int n,
+                       float alpha, float const* const* a, int lda, float** b, int ldb, int* info);
+void blas_dtrsm_batchf(int group_size, int layout, int side, int uplo, int transa, int diag, int m, int n,
+                       double alpha, double const* const* a, int lda, double** b, int ldb, int* info);
+/* The c and z names of the standard, such as blas_cgemm_batch, take C's complex types, which C++ lacks:
+ * programs declare them as NLAFET/BBLAS does. oneMKL's header declares its own names, such as
+ * dgetrf_batch_strided. */
 
 #ifdef __cplusplus
 }

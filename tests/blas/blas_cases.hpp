@@ -41,6 +41,8 @@ Signature* routine(const char* name) {
 #define BLAS_TEST_lapacke(r, T, f)                    \
   SPELL_lapacke_int(BLAS_TEST_SPELLING, r, T, int, f) \
       SPELL_lapacke_long(BLAS_TEST_SPELLING, r, T, std::int64_t, f)
+#define BLAS_TEST_mkl(r, T, f) \
+  SPELL_mkl_int(BLAS_TEST_SPELLING, r, T, int, f) SPELL_mkl_long(BLAS_TEST_SPELLING, r, T, std::int64_t, f)
 #define BLAS_TEST_bblas(r, T, f) SPELL_bblas_int(BLAS_TEST_SPELLING, r, T, int, f)
 #define FOR_EACH_NAME(convention, letters, name, f) TYPES_##letters(BLAS_TEST_##convention, name, f)
 

@@ -1,5 +1,8 @@
 // For bad arguments, xerbla of the program gets the routine and the number that reference BLAS gives the
 // argument, and nothing is written.
+#include <array>
+#include <utility>
+
 #include "blas/blas_cases.hpp"
 
 namespace tilewright::blas_tests {
@@ -79,6 +82,30 @@ void check_fortran_getrf(const char* name) {
   }
 }
 TEST(BlasErrors, FortranGetrf) { FOR_EACH_NAME(fortran, sdcz, getrf, check_fortran_getrf) }
+
+template <class T, class Int>
+void check_strided_lu(const char* name) {
+  auto* getrf =
+      routine<void(const Int*, const Int*, T*, const Int*, const Int*, Int*, const Int*, const Int*, Int*)>(
+          name);
+  ASSERT_NE(getrf, nullptr);
+  // m, n, lda, stride_a, stride_pivots, count
+  const std::pair<int, std::array<int, 6>> faults[] = {{1, {-1, 2, 2, 4, 2, 2}}, {2, {2, -1, 2, 4, 2, 2}},
+                                                       {4, {3, 2, 2, 6, 2, 2}},  {5, {2, 2, 2, 3, 2, 2}},
+                                                       {7, {2, 2, 2, 4, 1, 2}},  {8, {2, 2, 2, 4, 2, -1}}};
+  for (const auto& [position, x] : faults) {
+    const Int m = x[0], n = x[1], lda = x[2], stride_a = x[3], stride_pivots = x[4], count = x[5];
+    std::vector<T> a(12, T(2));
+    std::vector<Int> pivots(4), info(2);
+    last = {};
+    getrf(&m, &n, a.data(), &lda, &stride_a, pivots.data(), &stride_pivots, &count, info.data());
+    EXPECT_EQ(last.position, position) << name;
+    EXPECT_EQ(last.routine.substr(1), "GETRF_BATCH_STRIDED") << name;
+    EXPECT_EQ(info, std::vector<Int>(2, count < 0 ? 0 : -position)) << name;
+    EXPECT_EQ(a, std::vector<T>(12, T(2)));
+  }
+}
+TEST(BlasErrors, StridedLu) { FOR_EACH_NAME(mkl, sdcz, getrf_batch_strided, check_strided_lu) }
 
 // For names that the other BLAS lacks, the library itself reports. By rows, the numbers are those of the
 // caller's arguments all the same.
