@@ -82,7 +82,7 @@ typedef struct tilewright_factor_options {
   size_t struct_size TILEWRIGHT_SIZED(tilewright_factor_options);
   int pivoting;          /**< tilewright_pivoting of the routines with LU */
   int threads;           /**< 0: OpenMP's default; inside a parallel region always 1 */
-  const char* candidate; /**< null: the first that serves; or lanes, blocked, lapack */
+  const char* candidate; /**< null: the fastest that serves; or lanes, blocked */
 } tilewright_factor_options;
 #define TILEWRIGHT_FACTOR_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_factor_options)
 

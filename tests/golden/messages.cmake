@@ -10,7 +10,7 @@ if(HAS_GPU AND HAS_MULTINODE AND NOT TILEWRIGHT_SANITIZE AND NOT TILEWRIGHT_BUND
     target_compile_options(${name} PRIVATE ${TILEWRIGHT_WARNINGS})
   endfunction()
   golden_program(golden_messages messages.cpp spoiled_options.cpp cpp_products.cpp cpp_sums.cpp cpp_plans.cpp cpp_lu.cpp cpp_layouts.cpp
-                 cpp_device.cpp c_products.cpp c_batches.cpp c_plans.cpp c_lu.cpp)
+                 cpp_device.cpp c_products.cpp c_batches.cpp c_plans.cpp c_lu.cpp c_factor.cpp)
   target_link_libraries(golden_messages PRIVATE tilewright tilewright_tune)
   golden_program(golden_blas_messages blas_messages.cpp)
   target_link_libraries(golden_blas_messages PRIVATE tilewright_blas)

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
     tell_c_batches();
     tell_c_plans();
     tell_c_lu();
+    tell_c_factor();
   } else {
     std::fprintf(stderr, "usage: golden_messages cpp|c\n");
     return 2;

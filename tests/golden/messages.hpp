@@ -158,5 +158,6 @@ void tell_c_products();  // C: the same
 void tell_c_batches();
 void tell_c_plans();
 void tell_c_lu();
+void tell_c_factor();
 
 }  // namespace tilewright::golden
