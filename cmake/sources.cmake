@@ -47,7 +47,7 @@ set(GPU_TUNE_FILES tune/family/gemm_small.cpp tune/family/gemm_large.cpp tune/ca
 # The analysis of recorded sweeps, the layout of text for people, and the benches of every family with their peers
 # (tools/bench/peers).
 sources_of(ANALYZE_SOURCES tools analyze)
-sources_of(BENCH_SOURCES tools people bench bench/lu)
+sources_of(BENCH_SOURCES tools people bench bench/factor bench/lu)
 sources_of(GPU_BENCH_SOURCES tools bench/gpu)
 
 if(HAS_GPU)

@@ -100,6 +100,9 @@ class WithoutGpu(Everything):
         costs, = (row for row in rows if "convert_in_s" in row)
         self.assertEqual(costs["impl"], "tilewright")
         self.bench("transfer", "--sizes", "4", "--batch", "20")
+        factored = self.bench("factor", "--sizes", "4,20", "--batch", "50", "--dtype", "f64,c64")
+        self.assertEqual({row["routine"] for row in factored if row["impl"] == "tilewright"}, {"potrf", "getrf", "posv", "gesv", "inv"})
+        self.assertTrue(all(row["error"] < row["error_bound"] for row in factored))
         self.bench("overhead", *small)
         for family in ("gemm_small", "gemm"):
             self.no_gpu("bench", family, "--sizes", "4")
@@ -173,7 +176,7 @@ class WithoutGpu(Everything):
             log = self.folder / "log.jsonl"
             log.write_text(json.dumps({"problem": problem, "count": 1, "seconds": 1.0}) + "\n")
             self.assertIn("is not implemented in this version", self.tool("tune", "--from", log, codes=(1, 2)).stderr)
-        for words in (("factor", "syev", "A.npy", "-o", "L.npy"), ("bench", "factor"), ("bench", "clients"), ("bench", "--math", "emulated"),
+        for words in (("factor", "syev", "A.npy", "-o", "L.npy"), ("bench", "clients"), ("bench", "--math", "emulated"),
                       ("bench", "--bits", "fixed"), ("tune", SMALL, "--part", "1/2")):
             with self.subTest(words):
                 self.assertIn("is not implemented in this version", self.tool(*words, codes=(2,)).stderr)

@@ -73,7 +73,8 @@ class People(cli_test.Case):
                       ("bench", "--sizes", "4,5x13x23", "--residency", "l1", "--layout", "strided,block_interleaved", *quick),
                       ("bench", "overhead", "--sizes", "4", *quick), ("bench", "transfer", "--sizes", "4", "--batch", "20", "--repetitions", "1"),
                       ("bench", "layout", "--sizes", "4", "--batch", "256", "--residency", "l2", *quick),
-                      ("bench", "lu", "--sizes", "64", "--repetitions", "1"), ("bench", "hybrid", "--sizes", "64", "--repetitions", "1"),
+                      ("bench", "lu", "--sizes", "64", "--repetitions", "1"), ("bench", "factor", "--sizes", "16", "--batch", "9", "--repetitions", "1"),
+                      ("bench", "hybrid", "--sizes", "64", "--repetitions", "1"),
                       ("wisdom", "list"), ("wisdom", "list", "--shipped"), ("info",), ("info", "--environment"),
                       ("solve", "A.npy", "B.npy", "-x", "X.npy", "--verify", "--explain"),
                       ("gemm", "A.npy", "B.npy", "-o", "C.npy", "--verify", "--explain")):

@@ -166,7 +166,8 @@ def tune_cases():
 
 def bench_cases():
     yield "bench", "FAMILY=x", ["bench", "x"]
-    yield "bench", "FAMILY=factor", ["bench", "factor"]
+    for flag, value in (("--routine", "x"), ("--routine", "trsm"), ("--nrhs", "0"), ("--sizes", "4x5"), ("--op", "nt"), ("--peers", "openblas")):
+        yield "bench factor", f"{flag}={value}", ["bench", "factor", flag, value]
     yield from flags("bench", ["bench", "gemm_small_cpu", "--sizes", "4", "--peers", "none", "--residency", "l1"], (
         ("--dtype", "x"), ("--op", "x"), ("--layout", "x"), ("--batch", "x", "-1"), ("--block", "0"), ("--alpha", "x", "1,2"), ("--beta", "x"),
         ("--pad-ld", "-1", "x"), ("--pointer-order", "x"), ("--location", "x", "device"), ("--memory", "x", "pinned"), ("--numa", "x"),

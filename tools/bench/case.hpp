@@ -36,6 +36,7 @@ struct Case {
   Data data = Data::uniform;
   std::string numa;
   std::string target = "cpu";
+  std::string routine;  // of the family factor, whose orders are problem.m and right sides problem.k
   GemmOptions options;  // `threads` is not set here
 
   bool hot() const { return problem.residency != Residency::cold; }

@@ -203,8 +203,7 @@ struct Unbuilt {
   const char* word;
   const char* what;
 };
-constexpr Unbuilt unbuilt[] = {{"factor", "the family of batched factorizations"},
-                               {"clients", "the family of many client programs"},
+constexpr Unbuilt unbuilt[] = {{"clients", "the family of many client programs"},
                                {"--math", "products by emulated arithmetic"},
                                {"--error-budget", "products by emulated arithmetic"},
                                {"--part", "tuning shared out among several machines"},

@@ -64,6 +64,18 @@ struct EigenDynamic {
 EigenDynamic eigen_dynamic(int type);  // 0 f32, 1 f64, 2 c64, 3 c128
 const char* eigen_version();
 
+// A loop over packed column-major matrices by Eigen's decompositions. The result overwrites A, of solves B;
+// `rows` receives n numbers for each LU: row i of A becomes row rows[i] of L U.
+struct EigenFactor {
+  const char* variant = "";
+  void (*run)(std::int64_t n, std::int64_t nrhs, void* a, void* b, int* rows, std::int64_t count) = nullptr;
+  BuiltFor needs{};
+};
+enum class EigenRoutine { potrf, getrf, posv, gesv, inv };
+// `type` as below; `n` is a size that is known at compile time, or 0. Without a function if there is no such
+// loop.
+EigenFactor eigen_factor(EigenRoutine routine, int type, std::int64_t n);
+
 struct InterleavedCall {
   std::int64_t m, n, k, lda, ldb, ldc;
   std::int64_t blocks;

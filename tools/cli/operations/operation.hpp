@@ -96,5 +96,6 @@ const ToolOperation& product_verbs();
 std::vector<const BenchFamily*> product_families();
 const ToolOperation& lu_verbs();
 const BenchFamily& lu_bench();
+const BenchFamily& factor_bench();
 
 }  // namespace tilewright::cli

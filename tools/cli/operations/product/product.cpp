@@ -195,7 +195,7 @@ std::vector<const BenchFamily*> other_families() {
       .make = bench::overhead_family,
       .unused = {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--arrival", "--numa",
                  "--threads", "--counters", "--peers", "--record", "--learn"}};
-  return {&layout, &transfer, &overhead};
+  return {&factor_bench(), &layout, &transfer, &overhead};
 }
 
 }  // namespace tilewright::cli
