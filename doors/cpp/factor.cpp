@@ -1,5 +1,7 @@
 // Batched factorizations and solves of views for the four element types.
 #include <algorithm>
+#include <cmath>
+#include <complex>
 
 #include "core/dispatch.hpp"
 #include "factor/call.hpp"
@@ -22,27 +24,60 @@ FactorOperand operand_of(const char* name, const MatrixBatch<T>& x) {
 }
 
 // The names of b, as the callers of a routine know it.
-const char* name_of_b(Routine routine) { return routine == Routine::inv ? "inverse" : "b"; }
+const char* name_of_b(Routine routine) {
+  if (routine == Routine::inv) return "inverse";
+  if (routine == Routine::syev) return "vectors";
+  return routine == Routine::gesvd ? "u" : "b";
+}
+
+// The numbers that the problems of a routine have, as its callers know them; of type T but for real values.
+template <class T>
+FactorValues values_of(const detail::FactorCall<T>& call, std::int64_t steps) {
+  FactorValues values;
+  values.out = static_cast<char*>(call.values_out), values.in = static_cast<const char*>(call.values_in);
+  values.bytes = std::int64_t(sizeof(T));
+  switch (call.routine) {
+    case Routine::det:
+      values.name = "det", values.count = 1;
+      break;
+    case Routine::geqrf:
+    case Routine::ormqr:
+      values.name = "tau", values.count = steps;
+      break;
+    case Routine::syev:
+    case Routine::gesvd:
+      values.name = "values", values.count = steps, values.bytes = std::int64_t(sizeof(std::abs(T())));
+      break;
+    default:
+      break;
+  }
+  return values;
+}
 
 bool is_in_place(Routine r) {
-  return r == Routine::potrf || r == Routine::potri || r == Routine::getrf || r == Routine::getri;
+  return r == Routine::potrf || r == Routine::potri || r == Routine::getrf || r == Routine::getri ||
+         r == Routine::geqrf;
 }
 
 template <class T>
 FactorWork work_of(const detail::FactorCall<T>& call, const FactorOptions& options) {
   FactorWork work;
   work.writes_a = is_in_place(call.routine);
-  work.has_b = !work.writes_a && call.routine != Routine::det;
+  const bool decomposes = call.routine == Routine::syev || call.routine == Routine::gesvd;
+  work.has_b = decomposes ? call.vectors : !work.writes_a && call.routine != Routine::det;
+  work.has_c = call.routine == Routine::gesvd && call.vectors;
   work.a = work.writes_a ? operand_of("a", call.b) : operand_of("a", call.a);
   if (work.has_b) work.b = operand_of(name_of_b(call.routine), call.b);
+  if (work.has_c) work.c = operand_of("vh", call.c);
   work.count = work.a.count();
   LaneShape& s = work.shape;
   s.routine = call.routine, s.dtype = dtype_of<T>, s.m = work.a.rows, s.n = work.a.cols;
   s.uplo = call.uplo, s.side = call.side, s.op = call.op, s.diag = call.diag, s.pivoting = options.pivoting;
+  s.vectors = call.vectors;
   if (work.has_b) s.nrhs = s.side == Side::right ? work.b.rows : work.b.cols;
   const bool pivots = s.pivoting == Pivoting::partial;
   work.pivots_out = pivots ? call.pivots_out : nullptr, work.pivots_in = pivots ? call.pivots_in : nullptr;
-  work.det = reinterpret_cast<char*>(call.det), work.alpha = &call.alpha, work.info = call.info;
+  work.values = values_of(call, work.steps()), work.alpha = &call.alpha, work.info = call.info;
   return work;
 }
 
@@ -53,7 +88,7 @@ void finish_empty(const FactorWork& work, const detail::FactorCall<T>& call) {
     std::fill_n(call.info.codes, work.count, 0);
   else if (call.info.mode != InfoMode::none)
     *call.info.codes = 0;
-  if (call.routine == Routine::det) std::fill_n(call.det, work.count, T(1));
+  if (call.routine == Routine::det) std::fill_n(static_cast<T*>(call.values_out), work.count, T(1));
 }
 
 }  // namespace
@@ -63,7 +98,7 @@ namespace detail {
 template <class T>
 void factor(Context& context, const FactorCall<T>& call, const FactorOptions& options) {
   const FactorWork work = work_of(call, options);
-  validate_factor(work, call.pivot_places, call.det_places, options);
+  validate_factor(work, call.pivot_places, call.value_places, options);
   const bool is_empty = work.shape.m == 0 || work.shape.n == 0 || (work.has_b && work.shape.nrhs == 0);
   if (work.count == 0 || is_empty) return finish_empty(work, call);
   run_factor({context, work, options});

@@ -1,7 +1,7 @@
 /// @file
-/// Factorizations, linear systems, inverses and determinants of many small dense matrices at once, in host
-/// memory. Every function computes what the LAPACK routine in its name computes, for each problem of a batch
-/// of one shape; its arguments and results have the routine's meaning. T is float, double,
+/// Factorizations, linear systems, least squares, inverses and determinants of many small dense matrices at
+/// once, in host memory. Every function computes what the LAPACK routine in its name computes, for each
+/// problem of a batch of one shape; its arguments and results have the routine's meaning. T is float, double,
 /// std::complex<float> or std::complex<double>.
 /// @par Units Sizes, strides and counts count elements and matrices; pivots and infos count from 1.
 /// @par Shapes Batches hold matrices as stored. All batches of a call have one count.
@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -121,6 +122,9 @@ concept MatrixBatchLike = requires(const V& view) {
 template <MatrixBatchLike V>
 using BatchElement =
     std::remove_const_t<std::remove_pointer_t<decltype(MatrixBatch(std::declval<const V&>()).data)>>;
+/// The type of the real and imaginary parts of those elements: of eigenvalues and singular values.
+template <MatrixBatchLike V>
+using BatchReal = decltype(std::abs(BatchElement<V>()));
 
 namespace detail {
 
@@ -129,7 +133,9 @@ template <class T>
 struct FactorCall {
   Routine routine;
   MatrixBatch<const T> a{};  // read; not used by the routines that work in place
-  MatrixBatch<T> b{};        // written: the matrix in place, the right sides or the inverse
+  MatrixBatch<T> b{};        // written: the matrix in place, the right sides, the inverse, vectors or U
+  MatrixBatch<T> c{};        // written: V^H
+  bool vectors = false;      // syev and gesvd: b and c are wanted
   Uplo uplo = Uplo::lower;
   Side side = Side::left;
   Op op = Op::none;
@@ -138,8 +144,10 @@ struct FactorCall {
   int* pivots_out = nullptr;
   const int* pivots_in = nullptr;
   std::size_t pivot_places = 0;
-  T* det = nullptr;
-  std::size_t det_places = 0;
+  // Numbers of each problem: determinants and tau have type T, eigenvalues and singular values its real type.
+  void* values_out = nullptr;
+  const void* values_in = nullptr;
+  std::size_t value_places = 0;
   BatchInfo info{};
 };
 template <class T>
@@ -278,7 +286,8 @@ void det_batched(Context& context, const A& a, std::span<BatchElement<A>> det,
                  const FactorOptions& options = {}) {
   using T = BatchElement<A>;
   detail::factor<T>(
-      context, {.routine = Routine::det, .a = MatrixBatch(a), .det = det.data(), .det_places = det.size()},
+      context,
+      {.routine = Routine::det, .a = MatrixBatch(a), .values_out = det.data(), .value_places = det.size()},
       options);
 }
 
@@ -299,6 +308,49 @@ void trsm_batched(Context& context, Side side, Uplo uplo, Op op, Diag diag, Batc
                      .diag = diag,
                      .alpha = alpha},
                     options);
+}
+
+/// A = Q R for each A, m x n: R overwrites the upper triangle, the reflectors whose product is Q the rest.
+/// tau has min(m, n) places for each problem, one problem after the other.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xGEQRF
+template <MatrixBatchLike A>
+void geqrf_batched(Context& context, const A& a, std::span<BatchElement<A>> tau,
+                   const FactorOptions& options = {}) {
+  using T = BatchElement<A>;
+  detail::factor<T>(context,
+                    {.routine = Routine::geqrf, .b = a, .values_out = tau.data(), .value_places = tau.size()},
+                    options);
+}
+
+/// Overwrites B, m x nrhs, by Q B (Op::none) or Q^H B (Op::conj_trans; for real numbers also Op::trans) with
+/// the reflectors and tau of geqrf_batched().
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xORMQR, xUNMQR
+template <MatrixBatchLike A, MatrixBatchLike B>
+void ormqr_batched(Context& context, Op op, const A& a, std::span<const BatchElement<B>> tau, const B& b,
+                   const FactorOptions& options = {}) {
+  using T = BatchElement<B>;
+  detail::factor<T>(context,
+                    {.routine = Routine::ormqr,
+                     .a = MatrixBatch(a),
+                     .b = b,
+                     .op = op,
+                     .values_in = tau.data(),
+                     .value_places = tau.size()},
+                    options);
+}
+
+/// Finds the X that make each column of A X - B smallest, for A, m x n with m >= n, of full rank. X
+/// overwrites the first n rows of B, m x nrhs; the norm of a column's other rows is that of its residual. A
+/// is not written. info: the first exact zero of R's diagonal; the B of such a problem keeps its values.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xGELS
+template <MatrixBatchLike A, MatrixBatchLike B>
+void gels_batched(Context& context, const A& a, const B& b, BatchInfo info = {},
+                  const FactorOptions& options = {}) {
+  using T = BatchElement<B>;
+  detail::factor<T>(context, {.routine = Routine::gels, .a = MatrixBatch(a), .b = b, .info = info}, options);
 }
 
 }  // namespace tilewright

@@ -6,23 +6,13 @@
 
 #include "core/dispatch.hpp"
 #include "factor/candidates.hpp"
+#include "factor/columns.hpp"
+#include "factor/householder.hpp"
 #include "gemm/parallel.hpp"
 #include "lu/blas.hpp"
 
 namespace tilewright {
 namespace {
-
-template <class T>
-auto real_of(T x) {
-  return std::real(x);
-}
-template <class T>
-T conj_of(T x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return x;
-  else
-    return std::conj(x);
-}
 
 // A column-major copy of one problem's matrix.
 template <class T>
@@ -75,11 +65,13 @@ class BlockedRun {
         n_(work.shape.n),
         a_(work.a.rows, work.a.cols),
         b_(makes_inverse() ? n_ : work.b.rows, makes_inverse() ? n_ : work.b.cols),
-        pivots_(std::size_t(work.steps())) {}
+        c_(work.c.rows, work.c.cols),
+        pivots_(std::size_t(work.steps())),
+        tau_(std::size_t(work.steps())) {}
 
   void run(std::int64_t p) {
     a_.read(work_.a, p);
-    if (work_.has_b && !makes_inverse()) b_.read(work_.b, p);
+    if (work_.has_b && !work_.makes_b()) b_.read(work_.b, p);
     const int info = compute(p);
     store(p, info);
     info_.put(p, 1, &info);
@@ -93,6 +85,7 @@ class BlockedRun {
   bool upper() const { return work_.shape.uplo == Uplo::upper; }
 
   int compute(std::int64_t p);
+  int compute_qr(std::int64_t p);
   void store(std::int64_t p, int info);
 
   // A = L L^H or U^H U by columns of blocks; the part behind them is updated by products.
@@ -111,8 +104,9 @@ class BlockedRun {
   const FactorWork& work_;
   FactorInfo& info_;
   std::int64_t n_;
-  MatrixCopy<T> a_, b_;
+  MatrixCopy<T> a_, b_, c_;
   std::vector<std::int64_t> pivots_;
+  std::vector<T> tau_;
 };
 
 template <class T>
@@ -139,7 +133,7 @@ int BlockedRun<T>::compute(std::int64_t p) {
       if (s.routine == Routine::gesv && info == 0) solve_lu(Op::none);
       if (s.routine == Routine::inv && info == 0) b_.set_unit(), solve_lu(Op::none);
       if (s.routine == Routine::det)
-        *reinterpret_cast<T*>(work_.det + p * work_.element_bytes()) = determinant();
+        *reinterpret_cast<T*>(work_.values.out + p * work_.values.problem_bytes()) = determinant();
       return info;
     case Routine::getrs:
       solve_lu(s.op);
@@ -160,14 +154,37 @@ int BlockedRun<T>::compute(std::int64_t p) {
         solve({s.side, s.uplo, s.op, s.diag}, work_.b.rows, work_.b.cols, a_.data(), b_.data(), b_.ld());
       return 0;
     }
+    default:
+      return compute_qr(p);
   }
+}
+
+template <class T>
+int BlockedRun<T>::compute_qr(std::int64_t p) {
+  const LaneShape& s = work_.shape;
+  const std::int64_t steps = work_.steps();
+  if (s.routine == Routine::ormqr) {
+    const T* const tau = reinterpret_cast<const T*>(work_.values.in + p * work_.values.problem_bytes());
+    apply_householder(blas_, s.m, steps, a_.data(), a_.ld(), tau, s.op != Op::none, b_.data(), b_.ld(),
+                      s.nrhs);
+    return 0;
+  }
+  factor_householder(blas_, s.m, n_, a_.data(), a_.ld(), tau_.data());
+  if (s.routine == Routine::geqrf) {
+    std::copy_n(tau_.data(), steps,
+                reinterpret_cast<T*>(work_.values.out + p * work_.values.problem_bytes()));
+    return 0;
+  }
+  if (const int info = first_zero(); info != 0) return info;
+  apply_householder(blas_, s.m, steps, a_.data(), a_.ld(), tau_.data(), true, b_.data(), b_.ld(), s.nrhs);
+  solve({Side::left, Uplo::upper, Op::none, Diag::non_unit}, n_, s.nrhs, a_.data(), b_.data(), b_.ld());
   return 0;
 }
 
 template <class T>
 void BlockedRun<T>::store(std::int64_t p, int info) {
   const Routine r = work_.shape.routine;
-  if (r == Routine::potrf || r == Routine::getrf) a_.write(work_.a, p);
+  if (r == Routine::potrf || r == Routine::getrf || r == Routine::geqrf) a_.write(work_.a, p);
   if (work_.pivots_out != nullptr)
     for (std::int64_t i = 0; i < work_.steps(); ++i)
       work_.pivots_out[p * work_.steps() + i] = int(pivots_[std::size_t(i)]);
@@ -180,6 +197,7 @@ void BlockedRun<T>::store(std::int64_t p, int info) {
   }
   if (r == Routine::getri) b_.write(work_.a, p);
   if (work_.has_b) b_.write(work_.b, p);
+  if (work_.has_c) c_.write(work_.c, p);
 }
 
 constexpr std::int64_t cholesky_columns = 48;

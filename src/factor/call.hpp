@@ -13,7 +13,7 @@
 namespace tilewright {
 
 TILEWRIGHT_NAMES(Routine, "potrf", "potrs", "posv", "potri", "getrf", "getrs", "gesv", "getri", "inv", "det",
-                 "trsm");
+                 "trsm", "geqrf", "ormqr", "gels", "syev", "gesvd");
 TILEWRIGHT_NAMES(Uplo, "lower", "upper");
 TILEWRIGHT_NAMES(Side, "left", "right");
 TILEWRIGHT_NAMES(Diag, "non_unit", "unit");
@@ -40,25 +40,40 @@ struct FactorOperand {
   std::int64_t col_step() const { return col_stride * (block > 0 ? block : 1); }
 };
 
+// Numbers that belong to each problem, one problem after the other: determinants, the tau of reflectors,
+// eigenvalues or singular values.
+struct FactorValues {
+  const char* name = "";  // as the caller knows them
+  char* out = nullptr;
+  const char* in = nullptr;
+  std::int64_t count = 0, bytes = 0;  // of a problem; of a number
+
+  std::int64_t problem_bytes() const { return count * bytes; }
+};
+
 // What a call computes and where. In-place routines have their matrix in `a`.
 struct FactorWork {
   LaneShape shape;
   std::int64_t count = 0;
-  FactorOperand a, b;
-  bool writes_a = false, has_b = false;
+  FactorOperand a, b, c;
+  bool writes_a = false, has_b = false, has_c = false;
   int* pivots_out = nullptr;
   const int* pivots_in = nullptr;
-  char* det = nullptr;
+  FactorValues values;
   const void* alpha = nullptr;
   BatchInfo info;
 
   std::int64_t steps() const { return shape.m < shape.n ? shape.m : shape.n; }
   std::int64_t element_bytes() const { return size_bytes(shape.dtype); }
+  // B is only written: the inverse or vectors.
+  bool makes_b() const {
+    return shape.routine == Routine::inv || shape.routine == Routine::syev || shape.routine == Routine::gesvd;
+  }
 };
 
-// Throws Error(invalid_argument) for the first fault. `pivot_places` and `det_places` are what the caller
+// Throws Error(invalid_argument) for the first fault. `pivot_places` and `value_places` are what the caller
 // provides.
-void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size_t det_places,
+void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size_t value_places,
                      const FactorOptions& options);
 
 // The infos of a call, from all its threads.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <new>
 
@@ -17,6 +18,21 @@ std::span<const FactorCandidate> factor_candidates() {
   static constinit Once<const std::array<FactorCandidate, 2>> once;
   return once.get([] { return std::array{lanes_factor, blocked_factor}; });
 }
+
+namespace {
+
+// Products of reflectors with the columns behind them.
+double householder_operations(double m, double n) {
+  return m < n ? m * m * (n - m / 3) / 2 : n * n * (m - n / 3) / 2;
+}
+
+// A factorization QR, about six sweeps of n^2 / 2 rotations, and the product of Q with vectors.
+double jacobi_operations(double m, double n, bool vectors) {
+  const double sweeps = (vectors ? 33 : 21) * n * n * n;
+  return 2 * householder_operations(m, n) + sweeps + (vectors ? 4 * m * n * n : 0);
+}
+
+}  // namespace
 
 double factor_operations(const FactorWork& work) {
   const auto m = double(work.shape.m), n = double(work.shape.n), nrhs = double(work.shape.nrhs);
@@ -40,6 +56,16 @@ double factor_operations(const FactorWork& work) {
       return cube * 4 / 3;
     case Routine::det:
       return cube / 3;
+    case Routine::geqrf:
+      return 2 * householder_operations(m, n);
+    case Routine::ormqr:
+      return 2 * std::min(m, n) * m * nrhs;
+    case Routine::gels:
+      return 2 * householder_operations(m, n) + (2 * m + n / 2) * n * nrhs;
+    case Routine::syev:  // about seven sweeps of n^2 / 2 rotations
+      return (work.has_b ? 28 : 14) * cube;
+    case Routine::gesvd:
+      return jacobi_operations(std::max(m, n), std::min(m, n), work.has_b);
     case Routine::getrf:
       return m < n ? m * m * (n - m / 3) / 2 : n * n * (m - n / 3) / 2;
   }

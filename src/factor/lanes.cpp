@@ -138,10 +138,15 @@ std::int64_t bytes_of_b(const FactorWork& work) {
   return work.has_b ? work.b.rows * work.b.cols * work.element_bytes() : 0;
 }
 
+std::int64_t bytes_of_c(const FactorWork& work) {
+  return work.has_c ? work.c.rows * work.c.cols * work.element_bytes() : 0;
+}
+
 // Slots of a group: as many vectors as the cache holds and the batch fills.
 std::int64_t slots_of_group(const FactorWork& work) {
   const std::int64_t vector = lane_slots(work.shape.dtype);
-  const std::int64_t bytes = work.a.rows * work.a.cols * work.element_bytes() + bytes_of_b(work);
+  const std::int64_t bytes =
+      work.a.rows * work.a.cols * work.element_bytes() + bytes_of_b(work) + bytes_of_c(work);
   const std::int64_t fits = group_bytes / std::max<std::int64_t>(1, bytes * vector);
   const std::int64_t filled = (work.count + vector - 1) / vector;
   return vector * std::clamp<std::int64_t>(std::min(fits, filled), 1, most_slots / vector);
@@ -157,8 +162,9 @@ class LaneRun {
         slots_(slots_of_group(work)),
         a_bytes_(in_lines(work.a.rows * work.a.cols * work.element_bytes() * slots_)),
         b_bytes_(in_lines(bytes_of_b(work) * slots_)),
-        det_bytes_(in_lines(work.element_bytes() * slots_)),
-        memory_(a_bytes_ + b_bytes_ + det_bytes_ + lane_work_bytes(work.shape)),
+        c_bytes_(in_lines(bytes_of_c(work) * slots_)),
+        values_bytes_(in_lines(work.values.count * work.element_bytes() * slots_)),
+        memory_(a_bytes_ + b_bytes_ + c_bytes_ + values_bytes_ + lane_work_bytes(work.shape)),
         pivots_(std::size_t(wants_pivots(work) ? work.steps() * slots_ : 0)) {}
 
   void run(std::int64_t first, std::int64_t count) {
@@ -179,34 +185,56 @@ class LaneRun {
     group.slots = slots_;
     group.a = memory_.data();
     group.b = memory_.data() + a_bytes_;
-    group.det = memory_.data() + a_bytes_ + b_bytes_;
-    group.work = memory_.data() + a_bytes_ + b_bytes_ + det_bytes_;
+    group.c = static_cast<char*>(group.b) + b_bytes_;
+    group.values = static_cast<char*>(group.c) + c_bytes_;
+    group.work = static_cast<char*>(group.values) + values_bytes_;
     group.pivots = pivots_.empty() ? nullptr : pivots_.data(), group.info = infos, group.alpha = work_.alpha;
-    const LaneCopies a(work_.a, slots_), b(work_.b, slots_);
+    const LaneCopies a(work_.a, slots_), b(work_.b, slots_), c(work_.c, slots_);
     group.a_by_rows = a.by_rows();
     group.b_by_rows = work_.has_b ? b.by_rows() : group.a_by_rows;
+    group.c_by_rows = c.by_rows();
     a.load(first, count, group.a);
-    if (work_.has_b && work_.shape.routine != Routine::inv) b.load(first, count, group.b);
+    if (work_.has_b && !work_.makes_b()) b.load(first, count, group.b);
     if (work_.pivots_in != nullptr) take_pivots(first, count);
+    if (work_.values.in != nullptr) take_values(first, count, static_cast<char*>(group.values));
     kernel_(work_.shape, group);
     store(first, count, group, a, b);
+    if (work_.has_c) c.store(first, count, static_cast<char*>(group.c), group.info);
   }
 
   // A factorization is written as far as it came; solutions and inverses of problems without one are not.
   void store(std::int64_t first, std::int64_t count, const LaneGroup& group, const LaneCopies& a,
              const LaneCopies& b) {
     const Routine routine = work_.shape.routine;
-    const bool factors = routine == Routine::potrf || routine == Routine::getrf;
+    const bool factors = routine == Routine::potrf || routine == Routine::getrf || routine == Routine::geqrf;
     if (routine == Routine::getri)
       a.store(first, count, static_cast<char*>(group.b), group.info);
     else if (work_.writes_a)
       a.store(first, count, static_cast<char*>(group.a), factors ? nullptr : group.info);
     if (work_.has_b) b.store(first, count, static_cast<char*>(group.b), group.info);
     if (work_.pivots_out != nullptr) give_pivots(first, count);
-    if (work_.det != nullptr)
-      std::memcpy(work_.det + first * work_.element_bytes(), group.det,
-                  std::size_t(count * work_.element_bytes()));
+    if (work_.values.out != nullptr) give_values(first, count, static_cast<const char*>(group.values));
     info_.put(first, count, group.info);
+  }
+
+  // Calls f(the place of a value in the caller's array, its place among the slots).
+  template <class F>
+  void each_value(std::int64_t first, std::int64_t count, F&& f) const {
+    const FactorValues& values = work_.values;
+    for (std::int64_t s = 0; s < slots_; ++s)
+      for (std::int64_t i = 0; i < values.count; ++i)
+        f(s, (first + std::min(s, count - 1)) * values.problem_bytes() + i * values.bytes,
+          (i * slots_ + s) * work_.element_bytes());
+  }
+  void take_values(std::int64_t first, std::int64_t count, char* to) const {
+    each_value(first, count, [&](std::int64_t, std::int64_t from, std::int64_t slot) {
+      std::memcpy(to + slot, work_.values.in + from, std::size_t(work_.values.bytes));
+    });
+  }
+  void give_values(std::int64_t first, std::int64_t count, const char* from) const {
+    each_value(first, count, [&](std::int64_t s, std::int64_t to, std::int64_t slot) {
+      if (s < count) std::memcpy(work_.values.out + to, from + slot, std::size_t(work_.values.bytes));
+    });
   }
 
   void take_pivots(std::int64_t first, std::int64_t count) {
@@ -223,21 +251,23 @@ class LaneRun {
   const FactorWork& work_;
   FactorInfo& info_;
   LaneKernel kernel_;
-  std::int64_t slots_, a_bytes_, b_bytes_, det_bytes_;
+  std::int64_t slots_, a_bytes_, b_bytes_, c_bytes_, values_bytes_;
   LaneMemory memory_;
   std::vector<int> pivots_;
 };
 
 std::string lanes_decline(const FactorRequest& r) {
   const LaneShape& s = r.work.shape;
-  if (std::max(s.m, s.n) <= most_lane_rows) return "";
-  return fmt::format("serves matrices of up to {} rows and columns", most_lane_rows);
+  const std::int64_t most = most_rows_of(s.routine);
+  if (std::max(s.m, s.n) <= most) return "";
+  return fmt::format("serves matrices of up to {} rows and columns", most);
 }
 
 // A vector takes as long for one problem as for all of its lanes. Every element is copied in and out.
 double lanes_problem_s(const FactorWork& work) {
   const double lanes = double(std::min(lane_slots(work.shape.dtype), work.count));
-  const auto elements = double(work.a.rows * work.a.cols + (work.has_b ? work.b.rows * work.b.cols : 0));
+  const auto elements = double(work.a.rows * work.a.cols + (work.has_b ? work.b.rows * work.b.cols : 0) +
+                               (work.has_c ? work.c.rows * work.c.cols : 0));
   return (factor_operations(work) * 0.6e-9 + elements * 0.6e-9 + 20e-9) / lanes;
 }
 

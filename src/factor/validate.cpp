@@ -62,19 +62,41 @@ void check_square(const FactorOperand& x) {
   if (x.rows != x.cols) refuse_batch(x, fmt::format("is {} x {}, but must be square", x.rows, x.cols));
 }
 
+void check_same_count(const FactorOperand& x, const FactorOperand& a) {
+  if (a.count() != x.count())
+    refuse_batch(x, fmt::format("has {} problems, but {} has {}", x.count(), a.name, a.count()));
+}
+
+// The vectors of a singular value decomposition: min(m, n) of each side.
+void check_singular_vectors(const FactorWork& work) {
+  const LaneShape& s = work.shape;
+  const auto check = [&](const FactorOperand& x, std::int64_t rows, std::int64_t cols) {
+    if (x.rows != rows || x.cols != cols)
+      refuse_batch(x, fmt::format("is {} x {}, but must be {} x {}, since {} is {} x {}", x.rows, x.cols,
+                                  rows, cols, work.a.name, s.m, s.n));
+    check_same_count(x, work.a);
+  };
+  check(work.b, s.m, work.steps());
+  check(work.c, work.steps(), s.n);
+}
+
 void check_sizes(const FactorWork& work) {
   const LaneShape& s = work.shape;
-  if (s.routine != Routine::getrf) check_square(work.a);
+  const Routine r = s.routine;
+  const bool may_be_rectangular = r == Routine::getrf || r == Routine::geqrf || r == Routine::ormqr ||
+                                  r == Routine::gels || r == Routine::gesvd;
+  if (!may_be_rectangular) check_square(work.a);
+  if (r == Routine::gels && s.m < s.n)
+    refuse_batch(work.a, fmt::format("is {} x {}, but must have at least as many rows as columns", s.m, s.n));
   if (!work.has_b) return;
+  if (r == Routine::gesvd) return check_singular_vectors(work);
   const bool right = s.side == Side::right;
   const std::int64_t order = right ? work.b.cols : work.b.rows;
-  if (order != s.n)
+  if (order != s.m)
     refuse_batch(work.b, fmt::format("has {} {}, but {} is {} x {}", order, right ? "columns" : "rows",
-                                     work.a.name, s.n, s.n));
-  if (s.routine == Routine::inv) check_square(work.b);
-  if (work.a.count() != work.b.count())
-    refuse_batch(work.b,
-                 fmt::format("has {} problems, but {} has {}", work.b.count(), work.a.name, work.a.count()));
+                                     work.a.name, s.m, s.n));
+  if (r == Routine::inv || r == Routine::syev) check_square(work.b);
+  check_same_count(work.b, work.a);
 }
 
 void check_pivots(const FactorWork& work, std::size_t places) {
@@ -92,24 +114,35 @@ void check_pivots(const FactorWork& work, std::size_t places) {
                       i / std::max<std::int64_t>(1, work.steps()));
 }
 
+void check_values(const FactorWork& work, std::size_t places) {
+  const FactorValues& values = work.values;
+  const std::int64_t needed = saturating_product(work.count, values.count);
+  if (std::int64_t(places) >= needed) return;
+  if (work.shape.routine == Routine::det)
+    refuse_argument("det", fmt::format("det has {} places, but there are {} problems", places, needed));
+  refuse_argument(values.name, fmt::format("{} has {} places, but the problems have {} of them", values.name,
+                                           places, needed));
+}
+
 }  // namespace
 
-void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size_t det_places,
+void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size_t value_places,
                      const FactorOptions& options) {
   const LaneShape& s = work.shape;
   refuse_unnamed("side", s.side, Side::right);
   refuse_unnamed("uplo", s.uplo, Uplo::upper);
   refuse_unnamed("op", s.op, Op::conj_trans);
   refuse_unnamed("diag", s.diag, Diag::unit);
+  if (s.routine == Routine::ormqr && s.op == Op::trans && is_complex(s.dtype))
+    refuse_argument("op", "op = trans, but Q or its conjugate transpose is applied: none or conj_trans");
   check_operand(work.a, work.writes_a);
   if (work.has_b) check_operand(work.b, true);
+  if (work.has_c) check_operand(work.c, true);
   check_sizes(work);
   const bool pivots =
       s.routine == Routine::getrf || s.routine == Routine::getrs || s.routine == Routine::getri;
   if (pivots) check_pivots(work, pivot_places);
-  if (s.routine == Routine::det && std::int64_t(det_places) < work.count)
-    refuse_argument("det",
-                    fmt::format("det has {} places, but there are {} problems", det_places, work.count));
+  check_values(work, value_places);
   refuse_unnamed("pivoting", options.pivoting, Pivoting::none);
   check_threads(options.threads);
   refuse_unnamed("info.mode", work.info.mode, InfoMode::any);

@@ -234,6 +234,14 @@ typename A::V first_zero(const Matrix& t, std::int64_t n) {
   return info;
 }
 
+// A matrix of a group by columns or by rows; neighbours lie `pitch` reals apart.
+template <class A, class Matrix = LaneMatrix<typename A::Real>>
+HWY_INLINE Matrix stored_matrix(void* data, std::int64_t rows, std::int64_t cols, std::int64_t pitch,
+                                bool by_rows) {
+  auto* const first = static_cast<typename A::Real*>(data);
+  return by_rows ? Matrix{first, cols * pitch, pitch} : Matrix{first, pitch, rows * pitch};
+}
+
 // Calls f(a, b, first slot) for each vector of a group: its part of A and of B.
 template <class A, class F>
 HWY_INLINE void each_vector(const LaneShape& shape, const LaneGroup& group, F&& f) {
@@ -241,13 +249,10 @@ HWY_INLINE void each_vector(const LaneShape& shape, const LaneGroup& group, F&& 
   using Matrix = LaneMatrix<Real>;
   const std::int64_t pitch = group.slots * A::parts, step = A::reals() / A::parts;
   const bool right = shape.side == Side::right;
-  const std::int64_t b_rows = right ? shape.nrhs : shape.n, b_cols = right ? shape.n : shape.nrhs;
-  const auto stored = [pitch](void* data, std::int64_t rows, std::int64_t cols, bool by_rows) {
-    auto* const first = static_cast<Real*>(data);
-    return by_rows ? Matrix{first, cols * pitch, pitch} : Matrix{first, pitch, rows * pitch};
-  };
-  Matrix a = stored(group.a, shape.m, shape.n, group.a_by_rows);
-  Matrix b = stored(group.b, b_rows, makes_inverse(shape.routine) ? shape.n : b_cols, group.b_by_rows);
+  const std::int64_t b_rows = right ? shape.nrhs : shape.m, b_cols = right ? shape.n : shape.nrhs;
+  Matrix a = stored_matrix<A>(group.a, shape.m, shape.n, pitch, group.a_by_rows);
+  Matrix b = stored_matrix<A>(group.b, b_rows, makes_inverse(shape.routine) ? shape.n : b_cols, pitch,
+                              group.b_by_rows);
   for (std::int64_t slot = 0; slot < group.slots; slot += step) {
     f(a, b, slot);
     a.data += step * A::parts;

@@ -12,9 +12,14 @@
 namespace tilewright {
 
 inline constexpr std::int64_t most_lane_rows = 64;  // rows and columns of A: sets of rows are 64-bit masks
+inline constexpr std::int64_t most_jacobi_rows =
+    32;  // those of syev and gesvd, so that rotations stay in the cache
+constexpr std::int64_t most_rows_of(Routine routine) {
+  return routine == Routine::syev || routine == Routine::gesvd ? most_jacobi_rows : most_lane_rows;
+}
 
-// The part of a problem that the kernels depend on. Matrices are square n x n except those of potrf's kin
-// with m x n.
+// The part of a problem that the kernels depend on. Matrices are square n x n except those of getrf, the
+// routines of QR and gesvd with m x n.
 struct LaneShape {
   Routine routine = Routine::potrf;
   DType dtype = DType::f64;
@@ -25,6 +30,7 @@ struct LaneShape {
   Op op = Op::none;
   Diag diag = Diag::non_unit;
   Pivoting pivoting = Pivoting::partial;
+  bool vectors = false;  // syev and gesvd
 };
 
 // The problems of one group, side by side. Element (i, j) of a matrix with `rows` rows begins at (j * rows +
@@ -32,13 +38,16 @@ struct LaneShape {
 struct LaneGroup {
   std::int64_t slots = 0;  // a multiple of lane_slots(dtype)
   void* a = nullptr;       // m x n
-  void* b = nullptr;  // n x nrhs, or nrhs x n with Side::right; the inverse of those routines that make one
-  bool a_by_rows = false, b_by_rows = false;
+  void* b = nullptr;       // m x nrhs, nrhs x n with Side::right; the inverse, vectors or U
+  void* c = nullptr;       // V^H, min(m, n) x n
+  bool a_by_rows = false, b_by_rows = false, c_by_rows = false;
   void* work = nullptr;         // lane_work_bytes(shape), aligned to 64 bytes
   int* pivots = nullptr;        // pivots[i * slots + slot], counted from 1; null if nobody wants them
   int* info = nullptr;          // one per slot, as LAPACK's
   const void* alpha = nullptr;  // trsm: one element for all problems
-  void* det = nullptr;          // det: one element per slot
+  // The determinant, tau, eigenvalues or singular values: value i of a slot is element i * slots + slot, of
+  // complex type too if the values are real.
+  void* values = nullptr;
 };
 
 // True if the kernel writes the inverse to b.
@@ -57,5 +66,6 @@ std::int64_t lane_work_bytes(const LaneShape& shape);
 LaneKernel find_cholesky_kernel(const LaneShape& shape);
 LaneKernel find_lu_kernel(const LaneShape& shape);
 LaneKernel find_triangular_kernel(const LaneShape& shape);
+LaneKernel find_qr_kernel(const LaneShape& shape);
 
 }  // namespace tilewright

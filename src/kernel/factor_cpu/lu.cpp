@@ -208,7 +208,7 @@ void run_lu(const LaneShape& shape, const LaneGroup& group) {
     if (routine == Routine::gesv || routine == Routine::getrs) elimination.solve(shape.op, b, shape.nrhs);
     if (routine == Routine::getri || routine == Routine::inv) elimination.invert(b);
     if (routine == Routine::det)
-      A::store(elimination.determinant(), static_cast<Real*>(group.det) + slot * A::parts);
+      A::store(elimination.determinant(), static_cast<Real*>(group.values) + slot * A::parts);
   });
 }
 

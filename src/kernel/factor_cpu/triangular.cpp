@@ -96,13 +96,14 @@ LaneKernel find_triangular_kernel(const LaneShape& shape) {
 std::int64_t lane_slots(DType dtype) { return HWY_DYNAMIC_DISPATCH(vector_bytes)() / size_bytes(dtype); }
 
 std::int64_t lane_work_bytes(const LaneShape& shape) {
-  const std::int64_t triples = 3 * std::min(shape.m, shape.n);
-  return (triples + (shape.routine == Routine::potri ? shape.n * shape.n : 0)) *
-         HWY_DYNAMIC_DISPATCH(vector_bytes)();
+  const std::int64_t steps = std::min(shape.m, shape.n);
+  const bool decomposes = shape.routine == Routine::syev || shape.routine == Routine::gesvd;
+  const std::int64_t matrices = shape.routine == Routine::potri ? 1 : decomposes ? 2 : 0;
+  return (3 * steps + matrices * steps * steps) * HWY_DYNAMIC_DISPATCH(vector_bytes)();
 }
 
 LaneKernel find_lane_kernel(const LaneShape& shape) {
-  if (std::max(shape.m, shape.n) > most_lane_rows) return nullptr;
+  if (std::max(shape.m, shape.n) > most_rows_of(shape.routine)) return nullptr;
   switch (shape.routine) {
     case Routine::potrf:
     case Routine::potrs:
@@ -111,6 +112,13 @@ LaneKernel find_lane_kernel(const LaneShape& shape) {
       return find_cholesky_kernel(shape);
     case Routine::trsm:
       return find_triangular_kernel(shape);
+    case Routine::geqrf:
+    case Routine::ormqr:
+    case Routine::gels:
+      return find_qr_kernel(shape);
+    case Routine::syev:
+    case Routine::gesvd:
+      return nullptr;
     default:
       return find_lu_kernel(shape);
   }
