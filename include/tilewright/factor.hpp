@@ -1,8 +1,8 @@
 /// @file
-/// Factorizations, linear systems, least squares, inverses and determinants of many small dense matrices at
-/// once, in host memory. Every function computes what the LAPACK routine in its name computes, for each
-/// problem of a batch of one shape; its arguments and results have the routine's meaning. T is float, double,
-/// std::complex<float> or std::complex<double>.
+/// Factorizations, linear systems, least squares, inverses, determinants, eigenvalues and singular values of
+/// many small dense matrices at once, in host memory. Every function computes what the LAPACK routine in its
+/// name computes, for each problem of a batch of one shape; its arguments and results have the routine's
+/// meaning. T is float, double, std::complex<float> or std::complex<double>.
 /// @par Units Sizes, strides and counts count elements and matrices; pivots and infos count from 1.
 /// @par Shapes Batches hold matrices as stored. All batches of a call have one count.
 /// @par Memory The caller owns all memory; no call keeps any of it. Matrices that are written must not
@@ -351,6 +351,85 @@ void gels_batched(Context& context, const A& a, const B& b, BatchInfo info = {},
                   const FactorOptions& options = {}) {
   using T = BatchElement<B>;
   detail::factor<T>(context, {.routine = Routine::gels, .a = MatrixBatch(a), .b = b, .info = info}, options);
+}
+
+/// Writes the eigenvalues of each symmetric or Hermitian A, n x n, of which only the triangle `uplo` is read,
+/// in ascending order to values, which has n places for each problem, one problem after the other.
+/// @par Results info: the elements beside the diagonal that did not become zero; every one of them if an
+/// element of A is not finite.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xSYEV, xHEEV
+template <MatrixBatchLike A>
+void syev_batched(Context& context, Uplo uplo, const A& a, std::span<BatchReal<A>> values,
+                  BatchInfo info = {}, const FactorOptions& options = {}) {
+  using T = BatchElement<A>;
+  detail::factor<T>(context,
+                    {.routine = Routine::syev,
+                     .a = MatrixBatch(a),
+                     .uplo = uplo,
+                     .values_out = values.data(),
+                     .value_places = values.size(),
+                     .info = info},
+                    options);
+}
+
+/// Writes also the eigenvectors, of norm 1, as columns of vectors, n x n, which may be A itself. Those of a
+/// problem with an info keep their values.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xSYEV, xHEEV
+template <MatrixBatchLike A, MatrixBatchLike V>
+void syev_batched(Context& context, Uplo uplo, const A& a, std::span<BatchReal<V>> values, const V& vectors,
+                  BatchInfo info = {}, const FactorOptions& options = {}) {
+  using T = BatchElement<V>;
+  detail::factor<T>(context,
+                    {.routine = Routine::syev,
+                     .a = MatrixBatch(a),
+                     .b = vectors,
+                     .vectors = true,
+                     .uplo = uplo,
+                     .values_out = values.data(),
+                     .value_places = values.size(),
+                     .info = info},
+                    options);
+}
+
+/// Writes the singular values of each A, m x n, in descending order to values, which has min(m, n) places for
+/// each problem, one problem after the other.
+/// @par Results info: the pairs of columns that did not become orthogonal; every one of them if an element of
+/// A is not finite.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xGESVD
+template <MatrixBatchLike A>
+void gesvd_batched(Context& context, const A& a, std::span<BatchReal<A>> values, BatchInfo info = {},
+                   const FactorOptions& options = {}) {
+  using T = BatchElement<A>;
+  detail::factor<T>(context,
+                    {.routine = Routine::gesvd,
+                     .a = MatrixBatch(a),
+                     .values_out = values.data(),
+                     .value_places = values.size(),
+                     .info = info},
+                    options);
+}
+
+/// Writes also the singular vectors: A = U diag(values) V^H with U of m x min(m, n) and V^H of min(m, n) x n.
+/// Those of a problem with an info keep their values. None of them may be A.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xGESVD with JOBU = JOBVT = 'S'
+template <MatrixBatchLike A, MatrixBatchLike U, MatrixBatchLike V>
+void gesvd_batched(Context& context, const A& a, std::span<BatchReal<U>> values, const U& u, const V& vh,
+                   BatchInfo info = {}, const FactorOptions& options = {}) {
+  using T = BatchElement<U>;
+  detail::factor<T>(context,
+                    {.routine = Routine::gesvd,
+                     .a = MatrixBatch(a),
+                     .b = u,
+                     .c = vh,
+                     .vectors = true,
+                     .values_out = values.data(),
+                     .value_places = values.size(),
+                     .info = info},
+                    options);
 }
 
 }  // namespace tilewright

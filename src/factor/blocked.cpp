@@ -8,6 +8,7 @@
 #include "factor/candidates.hpp"
 #include "factor/columns.hpp"
 #include "factor/householder.hpp"
+#include "factor/jacobi.hpp"
 #include "gemm/parallel.hpp"
 #include "lu/blas.hpp"
 
@@ -86,6 +87,7 @@ class BlockedRun {
 
   int compute(std::int64_t p);
   int compute_qr(std::int64_t p);
+  int decompose(std::int64_t p);
   void store(std::int64_t p, int info);
 
   // A = L L^H or U^H U by columns of blocks; the part behind them is updated by products.
@@ -154,6 +156,9 @@ int BlockedRun<T>::compute(std::int64_t p) {
         solve({s.side, s.uplo, s.op, s.diag}, work_.b.rows, work_.b.cols, a_.data(), b_.data(), b_.ld());
       return 0;
     }
+    case Routine::syev:
+    case Routine::gesvd:
+      return decompose(p);
     default:
       return compute_qr(p);
   }
@@ -179,6 +184,16 @@ int BlockedRun<T>::compute_qr(std::int64_t p) {
   apply_householder(blas_, s.m, steps, a_.data(), a_.ld(), tau_.data(), true, b_.data(), b_.ld(), s.nrhs);
   solve({Side::left, Uplo::upper, Op::none, Diag::non_unit}, n_, s.nrhs, a_.data(), b_.data(), b_.ld());
   return 0;
+}
+
+template <class T>
+int BlockedRun<T>::decompose(std::int64_t p) {
+  auto* const values = reinterpret_cast<RealPart<T>*>(work_.values.out + p * work_.values.problem_bytes());
+  T *const b = work_.has_b ? b_.data() : nullptr, *const c = work_.has_c ? c_.data() : nullptr;
+  if (work_.shape.routine == Routine::syev)
+    return OneEigenproblem<T>(n_, a_.data(), a_.ld(), upper()).run(values, b, b_.ld());
+  return OneSingularProblem<T>(blas_, work_.shape.m, n_, a_.data(), a_.ld())
+      .run(values, b, b_.ld(), c, c_.ld());
 }
 
 template <class T>

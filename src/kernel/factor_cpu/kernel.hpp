@@ -67,5 +67,6 @@ LaneKernel find_cholesky_kernel(const LaneShape& shape);
 LaneKernel find_lu_kernel(const LaneShape& shape);
 LaneKernel find_triangular_kernel(const LaneShape& shape);
 LaneKernel find_qr_kernel(const LaneShape& shape);
+LaneKernel find_jacobi_kernel(const LaneShape& shape);
 
 }  // namespace tilewright

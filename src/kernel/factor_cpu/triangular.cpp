@@ -118,7 +118,7 @@ LaneKernel find_lane_kernel(const LaneShape& shape) {
       return find_qr_kernel(shape);
     case Routine::syev:
     case Routine::gesvd:
-      return nullptr;
+      return find_jacobi_kernel(shape);
     default:
       return find_lu_kernel(shape);
   }
