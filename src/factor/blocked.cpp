@@ -318,7 +318,10 @@ std::string blocked_declines(const FactorRequest& r) {
 }
 
 // A library's routine for one matrix costs a call, and reaches its speed as the size grows.
-double blocked_problem_s(const FactorWork& work) { return factor_operations(work) * 0.25e-9 + 1.5e-6; }
+double blocked_problem_s(const FactorWork& work) {
+  const bool rotates = work.shape.routine == Routine::syev || work.shape.routine == Routine::gesvd;
+  return factor_operations(work) * (rotates ? 0.6e-9 : 0.25e-9) + 1.5e-6;
+}
 
 class BlockedRunner : public FactorRunner {
  public:

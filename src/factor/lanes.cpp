@@ -258,9 +258,8 @@ class LaneRun {
 
 std::string lanes_decline(const FactorRequest& r) {
   const LaneShape& s = r.work.shape;
-  const std::int64_t most = most_rows_of(s.routine);
-  if (std::max(s.m, s.n) <= most) return "";
-  return fmt::format("serves matrices of up to {} rows and columns", most);
+  if (std::max(s.m, s.n) <= most_lane_rows) return "";
+  return fmt::format("serves matrices of up to {} rows and columns", most_lane_rows);
 }
 
 // A vector takes as long for one problem as for all of its lanes. Every element is copied in and out.
@@ -268,7 +267,9 @@ double lanes_problem_s(const FactorWork& work) {
   const double lanes = double(std::min(lane_slots(work.shape.dtype), work.count));
   const auto elements = double(work.a.rows * work.a.cols + (work.has_b ? work.b.rows * work.b.cols : 0) +
                                (work.has_c ? work.c.rows * work.c.cols : 0));
-  return (factor_operations(work) * 0.6e-9 + elements * 0.6e-9 + 20e-9) / lanes;
+  // Reflectors and rotations pass their columns twice, for sums and for products.
+  const double operation_s = work.shape.routine >= Routine::geqrf ? 1e-9 : 0.6e-9;
+  return (factor_operations(work) * operation_s + elements * 0.6e-9 + 20e-9) / lanes;
 }
 
 class LaneRunner : public FactorRunner {

@@ -93,7 +93,8 @@ TYPED_TEST(FactorJacobi, EigenvectorsHaveLapacksResiduals) {
         SCOPED_TRACE(std::string(candidate) + " " + name_of(kind) + " " + std::to_string(n));
         expect_eigenvectors<T>(this->context, kind, n, count, by_rows, uplo, candidate);
       }
-  expect_eigenvectors<T>(this->context, FactorKind::random, 50, 2, true, Uplo::upper, "");
+  expect_eigenvectors<T>(this->context, FactorKind::random, 50, 3, true, Uplo::upper, "lanes");
+  expect_eigenvectors<T>(this->context, FactorKind::graded, 70, 1, false, Uplo::lower, "");
 }
 
 TYPED_TEST(FactorJacobi, VectorsMayOverwriteTheMatrix) {
@@ -203,7 +204,7 @@ TYPED_TEST(FactorJacobi, SingularVectorsHaveLapacksResiduals) {
         expect_singular_vectors<T>(this->context, make_problems<T>(kind, m, n, count, by_rows), candidate);
       }
   expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::random, 32, 32, 3), "lanes");
-  expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::random, 40, 50, 2), "");
+  expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::graded, 64, 40, 2), "lanes");
   expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::deficient, 70, 34, 2), "");
 }
 

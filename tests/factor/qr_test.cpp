@@ -221,6 +221,25 @@ TYPED_TEST(FactorQr, ColumnsOfZerosHaveAnInfo) {
   }
 }
 
+// Neighbouring problems side by side, tau as ever: the same numbers.
+TYPED_TEST(FactorQr, InterleavedBatchesHaveTheSameFactors) {
+  using T = TypeParam;
+  const std::int64_t m = 6, n = 4, count = 11, block = 4;
+  const Problems<T> a = make_problems<T>(FactorKind::random, m, n, count);
+  const QrFactors<T> f(this->context, a, "lanes");
+  std::vector<T> elements(std::size_t((count + block - 1) / block * block * m * n)), tau(f.tau.size());
+  const auto place = [&](std::int64_t p, std::int64_t i, std::int64_t j) -> T& {
+    return elements[std::size_t(p / block * block * m * n + (j * m + i) * block + p % block)];
+  };
+  for (std::int64_t p = 0; p < count; ++p)
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i) place(p, i, j) = a(p, i, j);
+  geqrf_batched(this->context, InterleavedBatch<T>{elements.data(), m, n, m, block, count}, tau);
+  EXPECT_EQ(tau, f.tau);
+  for (std::int64_t p = 0; p < count; ++p)
+    for (std::int64_t i = 0; i < m; ++i) EXPECT_EQ(place(p, i, 2), f.qr(p, i, 2)) << p;
+}
+
 std::string refusal_of(auto&& call) {
   try {
     call();

@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int most_sweeps = 30;  // quadratic convergence needs about 10
 
-// The eigenvalues and eigenvectors of one vector of problems, from the lower triangle of `a`.
+// The eigenvalues and eigenvectors of one vector of problems, from a lower triangle.
 template <class A>
 class Eigenproblem {
   using Real = typename A::Real;
@@ -28,12 +28,14 @@ class Eigenproblem {
   using Matrix = LaneMatrix<Real>;
 
  public:
-  // vectors: n x n in work memory; without data if only values are wanted.
-  Eigenproblem(const Matrix& a, std::int64_t n, const Matrix& vectors) : a_(a), n_(n), vectors_(vectors) {}
+  // `work` has place for n (n + 1) vectors. vectors: n x n in work memory; without data if only values are
+  // wanted. Columns of an odd number of vectors keep the elements of a row in different sets of the cache.
+  Eigenproblem(std::int64_t n, Real* work, const Matrix& vectors)
+      : a_{work, A::reals(), (n | 1) * A::reals()}, n_(n), vectors_(vectors) {}
 
   // Returns info. `conjugated`: the triangle holds the conjugates.
-  V run(bool conjugated) {
-    prepare(conjugated);
+  V run(const Matrix& triangle, bool conjugated) {
+    prepare(triangle, conjugated);
     if (vectors_.data != nullptr) set_unit<A>(vectors_, n_);
     for (int sweep = 0; sweep < most_sweeps; ++sweep)
       if (!rotate_all()) break;
@@ -47,10 +49,10 @@ class Eigenproblem {
 
  private:
   // Scales the largest element to at least 1 and less than 2, so that no square overflows.
-  void prepare(bool conjugated) {
+  void prepare(const Matrix& triangle, bool conjugated) {
     Magnitude<A> magnitude;
     each_element([&](std::int64_t i, std::int64_t j) HWY_ATTR {
-      V v = A::load(a_.at(i, j));
+      V v = A::load(triangle.at(i, j));
       if (i == j) v = as_element<A>(v);
       if (conjugated) v = A::conj(v);
       magnitude.add(v);
@@ -352,8 +354,8 @@ void run_jacobi(const LaneShape& shape, const LaneGroup& group) {
     }
     const bool upper = shape.uplo == Uplo::upper;
     const Matrix vectors{work, A::reals(), n * A::reals()}, columns{work + n * n * A::reals(), A::reals(), 0};
-    Eigenproblem<A> problem(upper ? a.transposed() : a, n, shape.vectors ? vectors : Matrix{nullptr, 0, 0});
-    store_info<A>(problem.run(upper), group.info + slot);
+    Eigenproblem<A> problem(n, columns.at(n, 0), shape.vectors ? vectors : Matrix{nullptr, 0, 0});
+    store_info<A>(problem.run(upper ? a.transposed() : a, upper), group.info + slot);
     problem.give_values(values);
     sort_values<A>(values, columns, n, false);
     if (shape.vectors) copy_in_order<A>(columns, vectors, n, n, b);

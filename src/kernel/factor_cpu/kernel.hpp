@@ -12,11 +12,6 @@
 namespace tilewright {
 
 inline constexpr std::int64_t most_lane_rows = 64;  // rows and columns of A: sets of rows are 64-bit masks
-inline constexpr std::int64_t most_jacobi_rows =
-    32;  // those of syev and gesvd, so that rotations stay in the cache
-constexpr std::int64_t most_rows_of(Routine routine) {
-  return routine == Routine::syev || routine == Routine::gesvd ? most_jacobi_rows : most_lane_rows;
-}
 
 // The part of a problem that the kernels depend on. Matrices are square n x n except those of getrf, the
 // routines of QR and gesvd with m x n.

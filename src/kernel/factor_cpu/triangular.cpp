@@ -103,7 +103,7 @@ std::int64_t lane_work_bytes(const LaneShape& shape) {
 }
 
 LaneKernel find_lane_kernel(const LaneShape& shape) {
-  if (std::max(shape.m, shape.n) > most_rows_of(shape.routine)) return nullptr;
+  if (std::max(shape.m, shape.n) > most_lane_rows) return nullptr;
   switch (shape.routine) {
     case Routine::potrf:
     case Routine::potrs:
