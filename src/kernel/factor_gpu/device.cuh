@@ -1,0 +1,26 @@
+// Instructions of the factorization kernels: exchanges within a warp, square roots, and the bits by which
+// magnitudes are compared. Tests replace this file by a host version.
+#pragma once
+
+namespace tilewright {
+
+__device__ __forceinline__ unsigned lane_exchange(unsigned x, int distance) {
+  return __shfl_xor_sync(0xffffffffu, x, distance);
+}
+__device__ __forceinline__ unsigned long long lane_exchange(unsigned long long x, int distance) {
+  return __shfl_xor_sync(0xffffffffu, x, distance);
+}
+// Of numbers that are not negative the bits are in the order of the values, with NaN above all.
+__device__ __forceinline__ unsigned magnitude_bits(float x) { return __float_as_uint(fabsf(x)); }
+__device__ __forceinline__ unsigned long long magnitude_bits(double x) {
+  return static_cast<unsigned long long>(__double_as_longlong(fabs(x)));
+}
+__device__ __forceinline__ float magnitude_of(float x) { return fabsf(x); }
+__device__ __forceinline__ double magnitude_of(double x) { return fabs(x); }
+__device__ __forceinline__ float inverse_root(float x) {
+  const float r = rsqrtf(x);
+  return fmaf(0.5f * r, fmaf(-(x * r), r, 1.0f), r);  // the instruction has 2 ulp
+}
+__device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
+
+}  // namespace tilewright
