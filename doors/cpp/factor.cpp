@@ -10,8 +10,8 @@
 namespace tilewright {
 namespace {
 
-template <class T>
-FactorOperand operand_of(const char* name, const MatrixBatch<T>& x) {
+template <class T, Location L>
+FactorOperand operand_of(const char* name, const MatrixBatch<T, L>& x) {
   FactorOperand same;
   same.name = name, same.element_bytes = std::int64_t(sizeof(T));
   same.data = reinterpret_cast<char*>(const_cast<std::remove_const_t<T>*>(x.data));
@@ -31,8 +31,8 @@ const char* name_of_b(Routine routine) {
 }
 
 // The numbers that the problems of a routine have, as its callers know them; of type T but for real values.
-template <class T>
-FactorValues values_of(const detail::FactorCall<T>& call, std::int64_t steps) {
+template <class T, Location L>
+FactorValues values_of(const detail::FactorCall<T, L>& call, std::int64_t steps) {
   FactorValues values;
   values.out = static_cast<char*>(call.values_out), values.in = static_cast<const char*>(call.values_in);
   values.bytes = std::int64_t(sizeof(T));
@@ -59,9 +59,10 @@ bool is_in_place(Routine r) {
          r == Routine::geqrf;
 }
 
-template <class T>
-FactorWork work_of(const detail::FactorCall<T>& call, const FactorOptions& options) {
+template <class T, Location L>
+FactorWork work_of(const detail::FactorCall<T, L>& call, const FactorOptions& options) {
   FactorWork work;
+  work.location = L, work.queue = options.queue;
   work.writes_a = is_in_place(call.routine);
   const bool decomposes = call.routine == Routine::syev || call.routine == Routine::gesvd;
   work.has_b = decomposes ? call.vectors : !work.writes_a && call.routine != Routine::det;
@@ -82,8 +83,8 @@ FactorWork work_of(const detail::FactorCall<T>& call, const FactorOptions& optio
 }
 
 // What a call without elements leaves behind: no infos, and determinants of 1.
-template <class T>
-void finish_empty(const FactorWork& work, const detail::FactorCall<T>& call) {
+template <class T, Location L>
+void finish_empty(const FactorWork& work, const detail::FactorCall<T, L>& call) {
   if (call.info.mode == InfoMode::all)
     std::fill_n(call.info.codes, work.count, 0);
   else if (call.info.mode != InfoMode::none)
@@ -95,16 +96,21 @@ void finish_empty(const FactorWork& work, const detail::FactorCall<T>& call) {
 
 namespace detail {
 
-template <class T>
-void factor(Context& context, const FactorCall<T>& call, const FactorOptions& options) {
+template <class T, Location L>
+void factor(Context& context, const FactorCall<T, L>& call, const FactorOptions& options) {
   const FactorWork work = work_of(call, options);
   validate_factor(work, call.pivot_places, call.value_places, options);
   const bool is_empty = work.shape.m == 0 || work.shape.n == 0 || (work.has_b && work.shape.nrhs == 0);
-  if (work.count == 0 || is_empty) return finish_empty(work, call);
+  if (work.count == 0 || is_empty) {
+    if constexpr (L == Location::device) return finish_empty_on_device(context, work);
+    return finish_empty(work, call);
+  }
   run_factor({context, work, options});
 }
 
-#define TILEWRIGHT_INSTANTIATE(T) template void factor(Context&, const FactorCall<T>&, const FactorOptions&);
+#define TILEWRIGHT_INSTANTIATE(T)                                                             \
+  template void factor(Context&, const FactorCall<T, Location::host>&, const FactorOptions&); \
+  template void factor(Context&, const FactorCall<T, Location::device>&, const FactorOptions&);
 TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 

@@ -62,6 +62,8 @@ struct FactorWork {
   FactorValues values;
   const void* alpha = nullptr;
   BatchInfo info;
+  Location location = Location::host;  // of all of it but alpha
+  Queue queue;                         // of work on a GPU
 
   std::int64_t steps() const { return shape.m < shape.n ? shape.m : shape.n; }
   std::int64_t element_bytes() const { return size_bytes(shape.dtype); }

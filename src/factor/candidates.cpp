@@ -14,7 +14,17 @@
 
 namespace tilewright {
 
-std::span<const FactorCandidate> factor_candidates() {
+#if !TILEWRIGHT_HAS_GPU
+constinit const FactorCandidate gpu_small_factor{
+    "gpu_small", Tier::any,
+    [](const FactorRequest&) -> std::string { return "this build has no GPU runtime"; }};
+void finish_empty_on_device(Context&, const FactorWork&) {
+  throw Error(ErrorCode::unsupported, "", "this build has no GPU runtime");
+}
+#endif
+
+std::span<const FactorCandidate> factor_candidates(Location location) {
+  if (location == Location::device) return {&gpu_small_factor, 1};
   static constinit Once<const std::array<FactorCandidate, 2>> once;
   return once.get([] { return std::array{lanes_factor, blocked_factor}; });
 }
@@ -85,7 +95,8 @@ constexpr std::size_t ranking_stack_bytes = std::size_t(128) << 10;
 
 FactorRanking choose_factor(const FactorRequest& r) {
   FactorRanking ranking;
-  with_stack(ranking_stack_bytes, [&] { ranking = rank<FactorOperation>(r, factor_candidates()); });
+  with_stack(ranking_stack_bytes,
+             [&] { ranking = rank<FactorOperation>(r, factor_candidates(r.work.location)); });
   if (ranking.winner != nullptr) return ranking;
   throw Error(ErrorCode::unsupported, r.options.candidate.empty() ? "" : "candidate",
               fmt::format("no candidate computes {} of {} x {} matrices: {}", to_string(r.work.shape.routine),

@@ -35,8 +35,9 @@ struct FactorOperation {
 using FactorCandidate = Candidate<FactorOperation>;
 using FactorRanking = Ranking<FactorOperation>;
 
-extern const FactorCandidate lanes_factor, blocked_factor;
-std::span<const FactorCandidate> factor_candidates();
+extern const FactorCandidate lanes_factor, blocked_factor, gpu_small_factor;
+// Those for matrices in memory of that kind.
+std::span<const FactorCandidate> factor_candidates(Location location = Location::host);
 
 // Multiplications and additions of one problem.
 double factor_operations(const FactorWork& work);
@@ -47,7 +48,9 @@ Offers<FactorOperation> factor_offer(double problem_s, std::shared_ptr<const Fac
 // Throws Error(unsupported) with every reason if none serves.
 FactorRanking choose_factor(const FactorRequest& request);
 
-// Computes a valid call with elements.
+// Computes a valid call with elements; on a GPU it is queued.
 void run_factor(const FactorRequest& request);
+// Queues what a call without elements leaves behind in device memory.
+void finish_empty_on_device(Context& context, const FactorWork& work);
 
 }  // namespace tilewright

@@ -40,7 +40,7 @@ void check_levels(const FactorOperand& x, bool written) {
   if (x.count() < 0) refuse_batch(x, "has more problems than 64 bits count");
 }
 
-void check_operand(const FactorOperand& x, bool written) {
+void check_operand(const FactorOperand& x, bool written, Location location) {
   if (x.rows < 0 || x.cols < 0)
     refuse_batch(x, fmt::format("is {} x {}: sizes must not be negative", x.rows, x.cols));
   check_levels(x, written);
@@ -53,7 +53,7 @@ void check_operand(const FactorOperand& x, bool written) {
     refuse_batch(x,
                  fmt::format("is written, but elements of its {} x {} matrices coincide at strides {} and {}",
                              x.rows, x.cols, x.row_stride, x.col_stride));
-  if (x.pointers != nullptr)
+  if (x.pointers != nullptr && location == Location::host)
     for (std::int64_t p = 0; p < x.count(); ++p)
       if (x.pointers[p] == nullptr) refuse_argument(x.name, fmt::format("{}[{}] is null", x.name, p), p);
 }
@@ -105,7 +105,7 @@ void check_pivots(const FactorWork& work, std::size_t places) {
   if (std::int64_t(places) < needed)
     refuse_argument("pivots",
                     fmt::format("pivots has {} places, but the problems have {} pivots", places, needed));
-  if (work.pivots_in == nullptr) return;
+  if (work.pivots_in == nullptr || work.location == Location::device) return;
   for (std::int64_t i = 0; i < needed; ++i)
     if (work.pivots_in[i] < 1 || work.pivots_in[i] > work.shape.n)
       refuse_argument("pivots",
@@ -135,9 +135,9 @@ void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size
   refuse_unnamed("diag", s.diag, Diag::unit);
   if (s.routine == Routine::ormqr && s.op == Op::trans && is_complex(s.dtype))
     refuse_argument("op", "op = trans, but Q or its conjugate transpose is applied: none or conj_trans");
-  check_operand(work.a, work.writes_a);
-  if (work.has_b) check_operand(work.b, true);
-  if (work.has_c) check_operand(work.c, true);
+  check_operand(work.a, work.writes_a, work.location);
+  if (work.has_b) check_operand(work.b, true, work.location);
+  if (work.has_c) check_operand(work.c, true, work.location);
   check_sizes(work);
   const bool pivots =
       s.routine == Routine::getrf || s.routine == Routine::getrs || s.routine == Routine::getri;
@@ -148,7 +148,7 @@ void validate_factor(const FactorWork& work, std::size_t pivot_places, std::size
   refuse_unnamed("info.mode", work.info.mode, InfoMode::any);
   if (work.info.mode != InfoMode::none && work.info.codes == nullptr)
     refuse_argument("info.codes", "info.codes is null, but info.mode asks for codes");
-  refuse_unknown_candidate(options.candidate, factor_candidates());
+  refuse_unknown_candidate(options.candidate, factor_candidates(work.location));
 }
 
 }  // namespace tilewright

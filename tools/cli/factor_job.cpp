@@ -196,17 +196,17 @@ class FactorJob {
   void compute() {
     const T* const a = static_cast<const T*>(a_file_->data());
     T* const out = static_cast<T*>(output_->data());
-    detail::FactorCall<T> call{.routine = routine_};
+    detail::FactorCall<T, Location::host> call{.routine = routine_};
     call.uplo = request_.uplo, call.side = request_.side, call.op = request_.op, call.diag = request_.diag;
     if (!overwrites_a(routine_)) call.a = batch_of(a, a_shape_, report_.count);
     if (routine_ == Routine::det)
-      call.det = out, call.det_places = std::size_t(report_.count);
+      call.values_out = out, call.value_places = std::size_t(report_.count);
     else
       call.b = batch_of(out, x_shape_, report_.count);
     if (!infos_.empty()) call.info = {InfoMode::all, infos_.data()};
     call.pivots_out = pivots_.data(), call.pivot_places = pivots_.size();
     report_.observed = watch_job([&](const std::function<void()>&) {
-      add_time(report_.kernel_s, [&] { detail::factor<T>(context_, call, request_.options); });
+      add_time(report_.kernel_s, [&] { detail::factor(context_, call, request_.options); });
     });
   }
 

@@ -51,6 +51,13 @@ std::shared_ptr<const GemmThinKernel> GpuMachine::gemm_thin(const GemmThinShape&
   return kept_or<GemmThinKernel>(request.expressions.front(), request, may_compile, shape, config, dtype);
 }
 
+std::shared_ptr<const FactorGpuKernel> GpuMachine::factor_gpu(const FactorGpuShape& shape,
+                                                              const FactorGpuConfig& config, DType dtype,
+                                                              bool may_compile) const {
+  const auto request = factor_gpu_request(shape, config, dtype, gpu_.limits().compute_capability);
+  return kept_or<FactorGpuKernel>(request.expressions.front(), request, may_compile, shape, config, dtype);
+}
+
 GpuMachine::Blas::Use GpuMachine::Blas::on(CUstream_st* stream) {
   Use use{std::unique_lock(mutex_), library_};
   if (stream != stream_) library_.set_stream(stream);

@@ -13,6 +13,7 @@
 #include "core/host/fork_gate.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/workspace.hpp"
+#include "kernel/factor_gpu/loader.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/loader.hpp"
@@ -45,6 +46,9 @@ class GpuMachine {
                                                     bool may_compile) const;
   std::shared_ptr<const GemmThinKernel> gemm_thin(const GemmThinShape& shape, const GemmThinConfig& config,
                                                   DType dtype, bool may_compile) const;
+  std::shared_ptr<const FactorGpuKernel> factor_gpu(const FactorGpuShape& shape,
+                                                    const FactorGpuConfig& config, DType dtype,
+                                                    bool may_compile) const;
   std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
   // Converts matrices of `elements` elements to interleaved blocks or, if not `interleaves`, back.
   std::shared_ptr<const GpuLayoutKernel> layout(DType dtype, bool interleaves, int elements,
