@@ -441,6 +441,7 @@ Work make_kernel(const std::string& expression, const void* arguments) {
   if (const char* wrong = std::getenv("TILEWRIGHT_FAKE_WRONG");
       wrong != nullptr && expression.find(wrong) != std::string::npos)
     return [](const Memory&, int) { return true; };
+  if (expression.find("factor_gpu<") != std::string::npos) return make_factor_kernel(expression, arguments);
   if (expression.find("::lu_") != std::string::npos) return make_lu_kernel(expression, arguments);
   if (expression.find("gemm_small_total<") != std::string::npos ||
       expression.find(".sums=") != std::string::npos)

@@ -40,8 +40,10 @@ class Memory {
 // A launch with its arguments copied; it returns false if it would touch memory that is not the device's.
 using Work = std::function<bool(const Memory& memory, int device)>;
 Work make_kernel(const std::string& expression, const void* arguments);
-// Make kernels that sum products into one C (fake_sums.cpp), and kernels of LU (fake_lu_kernels.cpp).
+// Make kernels that sum products into one C (fake_sums.cpp), kernels of LU (fake_lu_kernels.cpp), and small
+// factorizations (fake_factor.cpp).
 Work make_sums_kernel(const std::string& expression, const void* arguments);
 Work make_lu_kernel(const std::string& expression, const void* arguments);
+Work make_factor_kernel(const std::string& expression, const void* arguments);
 
 }  // namespace tilewright::fake_cuda

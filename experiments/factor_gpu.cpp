@@ -1,0 +1,294 @@
+// Small factorizations and solves in device memory beside the memory bound and the vendor's batched routines,
+// and on request all configs of their kernels. Each line of its output is one result as JSON. It needs few
+// parts of the library, so that it can be built for a machine that has nothing but a driver and the vendor's
+// libraries:
+//
+//     scripts/factor_gpu_bench factor_gpu
+//     factor_gpu --sources src --ops potrf,getrf --types f64 --sizes 4,8,16 --sweep
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "core/dispatch.hpp"
+#include "factor/call.hpp"
+#include "factor_gpu_check.hpp"
+#include "factor_gpu_peers.hpp"
+#include "kernel/factor_gpu/loader.hpp"
+
+namespace tilewright::experiment {
+namespace {
+
+struct Asked {
+  std::vector<std::string> ops{"potrf", "getrf", "trsm", "gesv", "posv"}, types{"f64", "f32"};
+  std::vector<std::string> sizes{"2", "3", "4", "6", "8", "12", "16", "20", "24", "28", "32"};
+  std::string sources = "src";
+  int rounds = 9, megabytes = 1024, device = 0, threads = 8;
+  bool sweep = false, peers = true;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string one; std::getline(stream, one, ',');) parts.push_back(one);
+  return parts;
+}
+
+Asked asked_of(int count, char** words) {
+  Asked a;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = words[i];
+    if (name == "--sweep") {
+      a.sweep = true;
+      continue;
+    }
+    if (name == "--no-peers") {
+      a.peers = false;
+      continue;
+    }
+    if (i + 1 == count) throw Error(ErrorCode::invalid_argument, name, fmt::format("{} needs a value", name));
+    const std::string value = words[++i];
+    if (name == "--ops") a.ops = split(value);
+    if (name == "--types") a.types = split(value);
+    if (name == "--sizes") a.sizes = split(value);
+    if (name == "--sources") a.sources = value;
+    if (name == "--rounds") a.rounds = std::stoi(value);
+    if (name == "--megabytes") a.megabytes = std::stoi(value);
+    if (name == "--device") a.device = std::stoi(value);
+    if (name == "--threads") a.threads = std::stoi(value);
+  }
+  return a;
+}
+
+constexpr const char* copy_source = R"(
+template <int Threads>
+__global__ void __launch_bounds__(Threads) copy_all(const uint4* from, uint4* to, long long count) {
+  const long long step = (long long)gridDim.x * Threads;
+  for (long long i = blockIdx.x * (long long)Threads + threadIdx.x; i < count; i += step) to[i] = from[i];
+}
+)";
+
+class Bench {
+ public:
+  explicit Bench(const Asked& asked)
+      : asked_(asked),
+        gpu_(asked.device),
+        current_(gpu_),
+        stream_(gpu_),
+        begin_(gpu_),
+        end_(gpu_),
+        peers_(asked.peers, stream_.get()),
+        bytes_(std::size_t(asked.megabytes) << 20),
+        original_(gpu_, bytes_),
+        work_(gpu_, bytes_),
+        ints_(gpu_, std::size_t(asked.megabytes) << 20) {
+    copy_rate_ = double(2 * bytes_) / copy_seconds();
+    fmt::print("{{\"device\": \"{}\", \"copy_gbs\": {:.1f}}}\n", gpu_.limits().name, copy_rate_ / 1e9);
+  }
+
+  void run(const std::string& op, const std::string& type, int n) {
+    problem_ = LaneShape{.routine = enum_from_string<Routine>(op, "op"),
+                         .dtype = enum_from_string<DType>(type, "type"),
+                         .m = n,
+                         .n = n};
+    if (problem_.routine == Routine::trsm) problem_.nrhs = n;
+    if (problem_.routine == Routine::gesv || problem_.routine == Routine::posv) problem_.nrhs = 1;
+    prepare();
+    std::vector<FactorGpuConfig> configs{usual()};
+    if (asked_.sweep) add_all(configs);
+    const std::vector<JitBinary> binaries = compile(configs);
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      if (!binaries[i].code.empty()) measure(configs[i], binaries[i], i == 0);
+    if (peers_.are_there()) measure_peer();
+  }
+
+ private:
+  int bytes() const { return int(size_bytes(problem_.dtype)); }
+  std::int64_t elements_a() const { return problem_.n * problem_.n; }
+  std::int64_t elements_b() const { return problem_.n * problem_.nrhs; }
+
+  void prepare() {
+    count_ = std::int64_t(bytes_) / ((elements_a() + elements_b()) * bytes()) / 64 * 64;
+    call_ = {};
+    call_.count = count_;
+    call_.a = {work_.as<char>(), nullptr, problem_.n, problem_.n, 1, problem_.n, elements_a(), 0, 0};
+    offset_b_ = std::size_t(count_ * elements_a() * bytes());
+    call_.b = {
+        work_.as<char>(offset_b_), nullptr, problem_.n, problem_.nrhs, 1, problem_.n, elements_b(), 0, 0};
+    call_.info = ints_.as<int>(), call_.pivots = ints_.as<int>(std::size_t(count_) * sizeof(int));
+    shape_ = factor_gpu_shape_of(problem_, call_, false);
+    dispatch(problem_.dtype, [&]<class T>() {
+      const auto a = made_matrices<T>(problem_, samples), b = made_sides<T>(problem_, samples);
+      fill(0, a, count_ * elements_a());
+      if (!b.empty()) fill(offset_b_, b, count_ * elements_b());
+    });
+  }
+  // Repeats the samples over the batch.
+  template <class T>
+  void fill(std::size_t offset, const std::vector<T>& from, std::int64_t elements) {
+    std::vector<T> all(std::size_t(elements), T(0));
+    for (std::size_t at = 0; at < all.size(); at += from.size())
+      std::copy_n(from.begin(), std::min(from.size(), all.size() - at), all.begin() + std::ptrdiff_t(at));
+    original_.write(all.data(), all.size() * sizeof(T), offset);
+  }
+
+  FactorGpuConfig usual() const {
+    return factor_gpu_config(shape_, bytes(), is_complex(problem_.dtype), factor_gpu_room(gpu_.limits()));
+  }
+  void add_all(std::vector<FactorGpuConfig>& configs) const {
+    const FactorGpuRoom room = factor_gpu_room(gpu_.limits());
+    const bool factors = shape_.method != FactorGpuMethod::none;
+    for (int lanes = 1; lanes <= 32; lanes *= 2)
+      for (int warps = 1; warps <= 8; warps *= 2)
+        for (int stages = 1; stages <= 2; ++stages)
+          for (int run = 0; run <= (factors && shape_.n > 8 ? 16 : 0); run += 8) {
+            FactorGpuConfig c{lanes, warps, stages, run, 1};
+            const int resident = factor_gpu_resident(shape_, c, bytes(), room);
+            if (resident == 0 || !factor_gpu_begins_whole(shape_, c, bytes())) continue;
+            c.blocks_per_sm = std::max(1, std::min(resident, 16 / warps));
+            configs.push_back(c);
+          }
+  }
+
+  std::vector<JitBinary> compile(const std::vector<FactorGpuConfig>& configs) const {
+    std::vector<JitBinary> binaries(configs.size());
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> workers;
+    for (int t = 0; t < asked_.threads; ++t)
+      workers.emplace_back([&] {
+        for (std::size_t i; (i = next++) < configs.size();) try {
+            const StencilRequest request =
+                factor_gpu_request(shape_, configs[i], problem_.dtype, gpu_.limits().compute_capability);
+            binaries[i] = compiler_.compile({fmt::format("#include \"{}\"\n", request.header),
+                                             "kernel.cu",
+                                             request.expressions,
+                                             {"--std=c++20", "-default-device", "-I" + asked_.sources,
+                                              fmt::format("-arch={}", architecture_of(gpu_.limits()))}});
+          } catch (const Error& error) {
+            fmt::print(stderr, "{}\n", error.what());
+          }
+      });
+    for (std::thread& one : workers) one.join();
+    return binaries;
+  }
+
+  void restore() {
+    if (peers_.copy(work_.as<char>(), original_.as<char>(), bytes_)) return;
+    std::vector<char> all(bytes_);
+    original_.read(all.data(), bytes_), work_.write(all.data(), bytes_);
+  }
+  template <class F>
+  double median_seconds(bool restores, F&& f) {
+    std::vector<double> seconds;
+    for (int i = 0; i <= asked_.rounds; ++i) {
+      if (restores) restore();
+      begin_.record(stream_.get());
+      f();
+      end_.record(stream_.get());
+      end_.synchronize();
+      if (i > 0) seconds.push_back(end_.seconds_since(begin_));
+    }
+    std::nth_element(seconds.begin(), seconds.begin() + std::ptrdiff_t(seconds.size() / 2), seconds.end());
+    return seconds[seconds.size() / 2];
+  }
+  double copy_seconds() {
+    const JitBinary binary =
+        compiler_.compile({copy_source,
+                           "copy.cu",
+                           {"copy_all<512>"},
+                           {"--std=c++20", fmt::format("-arch={}", architecture_of(gpu_.limits()))}});
+    const GpuModule module(gpu_, binary.code);
+    const GpuFunction function = module.function(binary.function(), 0);
+    const void *from = original_.as<char>(), *to = work_.as<char>();
+    long long count = static_cast<long long>(bytes_ / 16);
+    void* parameters[] = {&from, &to, &count};
+    const GpuLaunch launch{unsigned(gpu_.limits().multiprocessors * 4), 512, 0};
+    return median_seconds(false, [&] { function.launch_with(launch, parameters, stream_.get()); });
+  }
+
+  double error() {
+    double most = 0;
+    const std::int64_t samples = std::min(Bench::samples, count_);
+    dispatch(problem_.dtype, [&]<class T>() {
+      std::vector<T> a(std::size_t(samples * elements_a())), b(std::size_t(samples * elements_b())),
+          a_was = a, b_was = b;
+      std::vector<int> pivots(std::size_t(samples * problem_.n));
+      work_.read(a.data(), a.size() * sizeof(T)), original_.read(a_was.data(), a.size() * sizeof(T));
+      if (!b.empty()) work_.read(b.data(), b.size() * sizeof(T), offset_b_);
+      if (!b.empty()) original_.read(b_was.data(), b.size() * sizeof(T), offset_b_);
+      ints_.read(pivots.data(), pivots.size() * sizeof(int), std::size_t(count_) * sizeof(int));
+      most = most_error<T>(problem_, samples, a_was, a, b_was, b, pivots);
+    });
+    return most;
+  }
+
+  void measure(const FactorGpuConfig& config, const JitBinary& binary, bool is_usual) try {
+    const FactorGpuKernel kernel(gpu_, binary, shape_, config, problem_.dtype);
+    const double seconds = median_seconds(true, [&] { kernel.launch(call_, stream_.get()); });
+    print(seconds,
+          fmt::format(R"("usual": {}, "config": {}, "registers": {}, "local_bytes": {}, "blocks": {}, )"
+                      R"("error_eps": {:.2f})",
+                      is_usual, to_json(config).dump(), kernel.function().registers(),
+                      kernel.function().local_bytes(), kernel.blocks_per_multiprocessor(), error()));
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}: {}\n", describe(config), error.what());
+  }
+  void measure_peer() {
+    PeerCall call{problem_, count_, work_.as<char>(), work_.as<char>(offset_b_), call_.pivots, call_.info};
+    const GpuBuffer addresses(gpu_, std::size_t(count_) * 2 * sizeof(void*));
+    peers_.place(call, addresses.as<void*>());
+    bool served = true;
+    const double seconds = median_seconds(true, [&] { served = peers_.run(call) && served; });
+    if (served) print(seconds, R"("peer": "vendor")");
+  }
+  void print(double seconds, const std::string& rest) const {
+    const double moved = factor_gpu_bytes(shape_, bytes()) * double(count_) / seconds;
+    const double whole = (double(elements_a()) * (shape_.writes_a ? 2 : 1) + 2.0 * double(elements_b())) *
+                         bytes() * double(count_) / seconds;
+    fmt::print(
+        R"({{"op": "{}", "type": "{}", "n": {}, "count": {}, "us": {:.2f}, "gbs": {:.1f}, "share": {:.4f}, )"
+        R"("share_of_whole_matrices": {:.4f}, {}}})"
+        "\n",
+        to_string(problem_.routine), to_string(problem_.dtype), problem_.n, count_, seconds * 1e6,
+        moved / 1e9, moved / copy_rate_, whole / copy_rate_, rest);
+    std::fflush(stdout);
+  }
+
+  static constexpr std::int64_t samples = 1000;
+  Asked asked_;
+  Gpu gpu_;
+  Gpu::Current current_;
+  GpuStream stream_;
+  GpuEvent begin_, end_;
+  Nvrtc compiler_;
+  VendorPeers peers_;
+  std::size_t bytes_;
+  GpuBuffer original_, work_, ints_;
+  double copy_rate_ = 0;
+  LaneShape problem_;
+  FactorGpuShape shape_;
+  FactorGpuCall call_;
+  std::int64_t count_ = 0;
+  std::size_t offset_b_ = 0;
+};
+
+}  // namespace
+}  // namespace tilewright::experiment
+
+int main(int count, char** words) try {
+  using namespace tilewright::experiment;
+  const Asked asked = asked_of(count, words);
+  Bench bench(asked);
+  for (const std::string& op : asked.ops)
+    for (const std::string& type : asked.types)
+      for (const std::string& n : asked.sizes) bench.run(op, type, std::stoi(n));
+} catch (const std::exception& error) {
+  fmt::print(stderr, "factor_gpu: {}\n", error.what());
+  return 1;
+}

@@ -1,0 +1,223 @@
+// Factorizations and solves of batches in device memory through the public functions: views of every kind,
+// levels, more right sides than one launch takes, infos, graphs, and arguments that are refused.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "support/gpu_fixture.hpp"
+#include "tilewright/factor.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr Location device = Location::device;
+
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray(const Gpu& gpu, const std::vector<T>& from)
+      : gpu_(gpu), size_(from.size()), buffer_(gpu, bytes()) {
+    gpu_.write(get(), from.data(), from.size() * sizeof(T));
+  }
+  T* get() const { return buffer_.template as<T>(); }
+  std::vector<T> read() const {
+    gpu_.synchronize();
+    std::vector<T> all(size_);
+    gpu_.read(all.data(), get(), size_ * sizeof(T));
+    return all;
+  }
+
+ private:
+  std::size_t bytes() const { return std::max<std::size_t>(16, size_ * sizeof(T)); }
+  const Gpu& gpu_;
+  std::size_t size_;
+  GpuBuffer buffer_;
+};
+
+// `count` matrices, each well away from singular, and the right sides of known solutions; one behind the
+// other.
+struct System {
+  int n, nrhs, count;
+  std::vector<double> a, x, b;
+
+  System(int order, int sides, int problems, bool definite, Op op = Op::none)
+      : n(order), nrhs(sides), count(problems) {
+    std::mt19937 random(7);
+    const auto number = [&] { return double(int(random() % 2001) - 1000) / 1000; };
+    a.resize(std::size_t(n * n * count)), x.resize(std::size_t(n * nrhs * count)), b.resize(x.size());
+    for (double& one : x) one = number();
+    for (int p = 0; p < count; ++p) {
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i)
+          at(p, i, j) = i == j ? 2 * n + number() : definite && i < j ? at(p, j, i) : number();
+      for (int j = 1; j < n && definite; ++j)
+        for (int i = 0; i < j; ++i) at(p, i, j) = at(p, j, i);
+      for (int c = 0; c < nrhs; ++c)
+        for (int i = 0; i < n; ++i)
+          for (int k = 0; k < n; ++k)
+            side(b, p, i, c) += (op == Op::none ? at(p, i, k) : at(p, k, i)) * side(x, p, k, c);
+    }
+  }
+  double& at(int p, int i, int j) { return a[std::size_t((p * n + j) * n + i)]; }
+  double& side(std::vector<double>& of, int p, int i, int c) const {
+    return of[std::size_t((p * nrhs + c) * n + i)];
+  }
+  StridedBatch<double, device> batch_a(double* at) const {
+    return strided_batch(column_major<device>(at, n, n), n * n, count);
+  }
+  StridedBatch<double, device> batch_b(double* at) const {
+    return strided_batch(column_major<device>(at, n, nrhs), n * nrhs, count);
+  }
+};
+
+void expect_near(const std::vector<double>& x, const std::vector<double>& y) {
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-11) << i;
+}
+
+class GpuFactor : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    factor_options_.queue.device = device_;
+  }
+  Context context_;
+  FactorOptions factor_options_;
+};
+
+TEST_F(GpuFactor, PositiveDefiniteSystems) {
+  System s(9, 2, 35, true);
+  const DeviceArray<double> a(*gpu_, s.a), b(*gpu_, s.b), again(*gpu_, s.b);
+  const DeviceArray<int> info(*gpu_, std::vector<int>(35, 9));
+  posv_batched(context_, Uplo::upper, s.batch_a(a.get()), s.batch_b(b.get()), {InfoMode::all, info.get()},
+               factor_options_);
+  expect_near(b.read(), s.x);
+  EXPECT_EQ(a.read(), s.a);
+  EXPECT_EQ(info.read(), std::vector<int>(35, 0));
+  potrf_batched(context_, Uplo::lower, s.batch_a(a.get()), {}, factor_options_);
+  potrs_batched(context_, Uplo::lower, s.batch_a(a.get()), s.batch_b(again.get()), factor_options_);
+  expect_near(again.read(), s.x);
+}
+
+TEST_F(GpuFactor, GeneralSystems) {
+  System s(12, 3, 20, false, Op::trans), plain(12, 40, 20, false);
+  const DeviceArray<double> a(*gpu_, s.a), b(*gpu_, s.b), c(*gpu_, plain.a), d(*gpu_, plain.b);
+  const DeviceArray<int> pivots(*gpu_, std::vector<int>(12 * 20));
+  getrf_batched(context_, s.batch_a(a.get()), {pivots.get(), 12 * 20}, {}, factor_options_);
+  getrs_batched(context_, Op::trans, s.batch_a(a.get()), {pivots.get(), 12 * 20}, s.batch_b(b.get()),
+                factor_options_);
+  expect_near(b.read(), s.x);
+  gesv_batched(context_, plain.batch_a(c.get()), plain.batch_b(d.get()), {}, factor_options_);
+  expect_near(d.read(), plain.x);
+}
+
+TEST_F(GpuFactor, PointersAndStridedViews) {
+  System s(6, 4, 24, false);
+  const DeviceArray<double> a(*gpu_, s.a), b(*gpu_, s.b), by_views(*gpu_, s.b);
+  std::vector<double*> of_a, of_b;
+  for (int p = 0; p < 24; ++p) of_a.push_back(a.get() + p * 36), of_b.push_back(b.get() + p * 24);
+  const DeviceArray<double*> list_a(*gpu_, of_a), list_b(*gpu_, of_b);
+  gesv_batched(context_, PointerBatch<double, device>{list_a.get(), 6, 6, 6, 24},
+               PointerBatch<double, device>{list_b.get(), 6, 4, 6, 24}, {}, factor_options_);
+  expect_near(b.read(), s.x);
+  // Problems (h, i) of 4 x 6, which are one level in B; in A there are gaps between the outer ones.
+  std::vector<double> apart;
+  for (int h = 0; h < 4; ++h) {
+    apart.insert(apart.end(), s.a.begin() + h * 6 * 36, s.a.begin() + (h + 1) * 6 * 36);
+    apart.insert(apart.end(), 10, 0.0);
+  }
+  const DeviceArray<double> with_gaps(*gpu_, apart);
+  const auto view_a = strided<device>(with_gaps.get(), 6, 6, 1, 6).repeat(36, 6).repeat(6 * 36 + 10, 4);
+  const auto view_b = strided<device>(by_views.get(), 6, 4, 1, 6).repeat(24, 24);
+  gesv_batched(context_, view_a, view_b, {}, factor_options_);
+  expect_near(by_views.read(), s.x);
+}
+
+TEST_F(GpuFactor, TrianglesFromTheRight) {
+  const int n = 5, rows = 70, count = 6;
+  System s(n, 1, count, false);
+  std::vector<double> x(std::size_t(rows * n * count)), b(x.size(), 0);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = double(i % 17) - 8;
+  for (int p = 0; p < count; ++p)
+    for (int r = 0; r < rows; ++r)
+      for (int j = 0; j < n; ++j)
+        for (int k = 0; k <= j; ++k)
+          b[std::size_t((p * n + j) * rows + r)] +=
+              x[std::size_t((p * n + k) * rows + r)] * s.at(p, k, j) / 2;
+  const DeviceArray<double> a(*gpu_, s.a), sides(*gpu_, b);
+  trsm_batched(context_, Side::right, Uplo::upper, Op::none, Diag::non_unit, 2.0, s.batch_a(a.get()),
+               strided_batch(column_major<device>(sides.get(), rows, n), rows * n, count), factor_options_);
+  expect_near(sides.read(), x);
+}
+
+TEST_F(GpuFactor, InversesAndDeterminants) {
+  System s(4, 4, 10, false);
+  s.at(3, 0, 0) = s.at(3, 1, 0) = s.at(3, 2, 0) = s.at(3, 3, 0) = 0;
+  const std::vector<double> kept(s.a.size(), -1);
+  const DeviceArray<double> a(*gpu_, s.a), inverse(*gpu_, kept), det(*gpu_, std::vector<double>(10));
+  const DeviceArray<int> info(*gpu_, std::vector<int>(1, 7));
+  inv_batched(context_, s.batch_a(a.get()), s.batch_a(inverse.get()), {InfoMode::any, info.get()},
+              factor_options_);
+  det_batched(context_, s.batch_a(a.get()), {det.get(), 10}, factor_options_);
+  const auto found = inverse.read(), values = det.read();
+  EXPECT_EQ(info.read().front(), 1);
+  EXPECT_EQ(values[3], 0);
+  for (int p = 0; p < 10; ++p)
+    for (int j = 0; j < 4; ++j)
+      for (int i = 0; i < 4; ++i) {
+        double sum = 0;
+        for (int k = 0; k < 4; ++k) sum += s.at(p, i, k) * found[std::size_t((p * 4 + j) * 4 + k)];
+        if (p == 3)
+          EXPECT_EQ(found[std::size_t((p * 4 + j) * 4 + i)], -1);
+        else
+          EXPECT_NEAR(sum, i == j, 1e-12);
+      }
+}
+
+// A call queues work and does nothing else, so that a graph holds it.
+TEST_F(GpuFactor, Graphs) {
+  System s(8, 1, 30, false);
+  const DeviceArray<double> a(*gpu_, s.a), b(*gpu_, s.b);
+  const DeviceArray<int> info(*gpu_, std::vector<int>(30, 5));
+  const GpuStream stream(*gpu_);
+  factor_options_.queue.stream = stream.get();
+  const auto call = [&] {
+    gesv_batched(context_, s.batch_a(a.get()), s.batch_b(b.get()), {InfoMode::all, info.get()},
+                 factor_options_);
+  };
+  call();
+  stream.synchronize();
+  gpu_->write(b.get(), s.b.data(), s.b.size() * sizeof(double));
+  const GpuGraph graph(*gpu_, stream.get(), call);
+  EXPECT_EQ(b.read(), s.b);
+  graph.launch(stream.get());
+  stream.synchronize();
+  expect_near(b.read(), s.x);
+}
+
+TEST_F(GpuFactor, EmptyAndRefused) {
+  const DeviceArray<int> info(*gpu_, std::vector<int>(3, 5));
+  const DeviceArray<double> det(*gpu_, std::vector<double>(3, 5));
+  const auto none = strided_batch(column_major<device>(det.get(), 0, 0), 1, 3);
+  potrf_batched(context_, Uplo::lower, none, {InfoMode::all, info.get()}, factor_options_);
+  det_batched(context_, none, {det.get(), 3}, factor_options_);
+  EXPECT_EQ(info.read(), std::vector<int>(3, 0));
+  EXPECT_EQ(det.read(), std::vector<double>(3, 1));
+  const auto code_of = [&](int rows, int cols) {
+    try {
+      const DeviceArray<int> pivots(*gpu_, std::vector<int>(40));
+      getrf_batched(context_, column_major<device>(det.get(), rows, cols), {pivots.get(), 40}, {},
+                    factor_options_);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::ok;
+  };
+  EXPECT_EQ(code_of(2, 1), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(33, 33), ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
