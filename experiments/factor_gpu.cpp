@@ -20,7 +20,7 @@
 #include "factor/call.hpp"
 #include "factor_gpu_check.hpp"
 #include "factor_gpu_peers.hpp"
-#include "kernel/factor_gpu/loader.hpp"
+#include "kernel/factor_gpu/space.hpp"
 
 namespace tilewright::experiment {
 namespace {
@@ -29,7 +29,7 @@ struct Asked {
   std::vector<std::string> ops{"potrf", "getrf", "trsm", "gesv", "posv"}, types{"f64", "f32"};
   std::vector<std::string> sizes{"2", "3", "4", "6", "8", "12", "16", "20", "24", "28", "32"};
   std::string sources = "src";
-  int rounds = 9, megabytes = 1024, device = 0, threads = 8;
+  int rounds = 9, megabytes = 1024, device = 0, threads = 8, best = 40;
   bool sweep = false, peers = true;
 };
 
@@ -61,6 +61,7 @@ Asked asked_of(int count, char** words) {
     if (name == "--rounds") a.rounds = std::stoi(value);
     if (name == "--megabytes") a.megabytes = std::stoi(value);
     if (name == "--device") a.device = std::stoi(value);
+    if (name == "--best") a.best = std::stoi(value);
     if (name == "--threads") a.threads = std::stoi(value);
   }
   return a;
@@ -141,19 +142,23 @@ class Bench {
   FactorGpuConfig usual() const {
     return factor_gpu_config(shape_, bytes(), is_complex(problem_.dtype), factor_gpu_room(gpu_.limits()));
   }
+  // Those of the space that the cost model puts first, with the registers that it expects.
   void add_all(std::vector<FactorGpuConfig>& configs) const {
     const FactorGpuRoom room = factor_gpu_room(gpu_.limits());
-    const bool factors = shape_.method != FactorGpuMethod::none;
-    for (int lanes = 1; lanes <= 32; lanes *= 2)
-      for (int warps = 1; warps <= 8; warps *= 2)
-        for (int stages = 1; stages <= 2; ++stages)
-          for (int run = 0; run <= (factors && shape_.n > 8 ? 16 : 0); run += 8) {
-            FactorGpuConfig c{lanes, warps, stages, run, 1};
-            const int resident = factor_gpu_resident(shape_, c, bytes(), room);
-            if (resident == 0 || !factor_gpu_begins_whole(shape_, c, bytes())) continue;
-            c.blocks_per_sm = std::max(1, std::min(resident, 16 / warps));
-            configs.push_back(c);
-          }
+    std::vector<FactorGpuConfig> all =
+        factor_gpu_space(shape_, problem_.dtype, gpu_.limits())
+            .restrict_axis("blocks_per_sm", [](const FactorGpuConfig& c) { return c.blocks_per_sm == 1; })
+            .enumerate();
+    const auto cycles = [&](const FactorGpuConfig& c) {
+      return factor_gpu_cycles(shape_, c, bytes(), is_complex(problem_.dtype), room);
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const auto& x, const auto& y) { return cycles(x) < cycles(y); });
+    if (all.size() > std::size_t(asked_.best)) all.resize(std::size_t(asked_.best));
+    for (FactorGpuConfig& c : all) {
+      c.blocks_per_sm = factor_gpu_least_blocks(shape_, c, bytes(), room);
+      configs.push_back(c);
+    }
   }
 
   std::vector<JitBinary> compile(const std::vector<FactorGpuConfig>& configs) const {
@@ -214,16 +219,16 @@ class Bench {
 
   double error() {
     double most = 0;
-    const std::int64_t samples = std::min(Bench::samples, count_);
+    const std::int64_t some = std::min(samples, count_);
     dispatch(problem_.dtype, [&]<class T>() {
-      std::vector<T> a(std::size_t(samples * elements_a())), b(std::size_t(samples * elements_b())),
-          a_was = a, b_was = b;
-      std::vector<int> pivots(std::size_t(samples * problem_.n));
+      std::vector<T> a(std::size_t(some * elements_a())), b(std::size_t(some * elements_b())), a_was = a,
+                                                                                               b_was = b;
+      std::vector<int> pivots(std::size_t(some * problem_.n));
       work_.read(a.data(), a.size() * sizeof(T)), original_.read(a_was.data(), a.size() * sizeof(T));
       if (!b.empty()) work_.read(b.data(), b.size() * sizeof(T), offset_b_);
       if (!b.empty()) original_.read(b_was.data(), b.size() * sizeof(T), offset_b_);
       ints_.read(pivots.data(), pivots.size() * sizeof(int), std::size_t(count_) * sizeof(int));
-      most = most_error<T>(problem_, samples, a_was, a, b_was, b, pivots);
+      most = most_error<T>(problem_, some, a_was, a, b_was, b, pivots);
     });
     return most;
   }

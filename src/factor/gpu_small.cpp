@@ -53,8 +53,8 @@ std::int64_t problems_of_launch(const FactorWork& work) {
 }
 
 // The matrices from problem `first` on; `offset` elements behind the beginning of each.
-FactorGpuBatch batch_of(const FactorOperand& x, std::int64_t first, std::int64_t rows, std::int64_t cols,
-                        std::int64_t offset) {
+FactorGpuBatch gpu_batch_of(const FactorOperand& x, std::int64_t first, std::int64_t rows, std::int64_t cols,
+                            std::int64_t offset) {
   FactorGpuBatch batch;
   batch.rows = rows, batch.cols = cols;
   batch.row_step = x.row_step(), batch.col_step = x.col_step();
@@ -119,14 +119,14 @@ class FactorGpuRunner : public FactorRunner {
     const FactorOperand& b = work.has_b ? work.b : work.a;
     FactorGpuCall call;
     call.count = count;
-    call.a = batch_of(work.a, first, shape.n, shape.n, 0);
-    call.b = batch_of(b, first, b.rows, b.cols, 0);
+    call.a = gpu_batch_of(work.a, first, shape.n, shape.n, 0);
+    call.b = gpu_batch_of(b, first, b.rows, b.cols, 0);
     if (sides_of(work) > 0) {
       shape.nrhs = std::min(panel_sides, sides_of(work) - side);
       const bool right = shape.side == Side::right && shape.routine == Routine::trsm;
       const std::int64_t offset = side * (right ? b.row_step() : b.col_step());
-      call.b = right ? batch_of(b, first, shape.nrhs, shape.n, offset)
-                     : batch_of(b, first, shape.n, shape.nrhs, offset);
+      call.b = right ? gpu_batch_of(b, first, shape.nrhs, shape.n, offset)
+                     : gpu_batch_of(b, first, shape.n, shape.nrhs, offset);
     }
     bool scales = false;
     if (shape.routine == Routine::trsm) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/json.hpp"
+#include "kernel/factor_gpu/space.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/layout/loader.hpp"
@@ -263,6 +264,33 @@ TEST(LuStencils, Compile) {
     for (const StencilRequest& request : all)
       EXPECT_FALSE(compiler->compile(request).code.empty()) << request.expressions.front();
   }
+}
+
+// The configs that the cost model chooses are in the space for every routine, order and type, and some of
+// their kernels are compiled, also for an architecture without bulk copies.
+TEST(FactorGpuStencils, Compile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error&) {
+    // Spaces need no compiler.
+  }
+  const GpuLimits limits = fictional_gpu(90);
+  for (int routine = 0; routine <= int(Routine::trsm); ++routine)
+    for (int type = 0; type < 4; ++type)
+      for (int n = 1; n <= factor_gpu_limit; ++n) {
+        LaneShape problem;
+        problem.routine = static_cast<Routine>(routine), problem.dtype = static_cast<DType>(type);
+        problem.m = problem.n = n, problem.nrhs = 1 + n % 32;
+        const FactorGpuShape shape = factor_gpu_shape(problem, n % 2 == 0, n % 3 == 0, n % 5 == 0);
+        const FactorGpuConfig config = factor_gpu_config(shape, int(size_bytes(problem.dtype)),
+                                                         is_complex(problem.dtype), factor_gpu_room(limits));
+        for (const auto& reason : factor_gpu_space(shape, problem.dtype, limits).explain(config))
+          ADD_FAILURE() << describe(shape) << describe(config) << ": " << reason;
+        if (compiler == nullptr || n != 1 + (7 * routine + 5 * type) % 13) continue;
+        const auto request = factor_gpu_request(shape, config, problem.dtype, type == 0 ? 80 : 90);
+        EXPECT_FALSE(compiler->compile(request).code.empty()) << request.expressions.front();
+      }
 }
 
 TEST(GemmSmallInstance, GpuSaysWhyItIsMissing) {

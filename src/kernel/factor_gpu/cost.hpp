@@ -115,10 +115,19 @@ constexpr int factor_gpu_warps(const FactorGpuShape& s, FactorGpuConfig c, int e
   return c.warps;
 }
 
+// Blocks that the compiler must leave registers for: fewer than fit where it may want more than the estimate.
+constexpr int factor_gpu_least_blocks(const FactorGpuShape& s, const FactorGpuConfig& c, int element_bytes,
+                                      const FactorGpuRoom& room) {
+  const int resident = factor_gpu_resident(s, c, element_bytes, room);
+  const int registers = factor_gpu_registers(s, c, element_bytes);
+  constexpr int few = 96, some = 136;
+  const int enough = (registers <= few ? 16 : registers <= some ? 12 : 8) / c.warps;
+  return resident < enough || enough == 0 ? resident : enough;
+}
+
 // Returns the config for a shape whose matrices fit; lanes is 0 if not even one warp's do.
 constexpr FactorGpuConfig factor_gpu_config(const FactorGpuShape& s, int element_bytes, bool complex,
                                             const FactorGpuRoom& room = {}) {
-  constexpr int enough_warps = 16;
   FactorGpuConfig best{.lanes = 0};
   double least = 1e29;
   for (int lanes = 1; lanes <= 32; lanes *= 2) {
@@ -130,8 +139,7 @@ constexpr FactorGpuConfig factor_gpu_config(const FactorGpuShape& s, int element
       const double cycles = factor_gpu_cycles(s, c, element_bytes, complex, room);
       if (cycles >= least) continue;
       least = cycles, best = c;
-      const int resident = factor_gpu_resident(s, c, element_bytes, room), enough = enough_warps / c.warps;
-      best.blocks_per_sm = resident < enough || enough == 0 ? resident : enough;
+      best.blocks_per_sm = factor_gpu_least_blocks(s, c, element_bytes, room);
     }
   }
   return best;

@@ -22,5 +22,7 @@ __device__ __forceinline__ float inverse_root(float x) {
   return fmaf(0.5f * r, fmaf(-(x * r), r, 1.0f), r);  // the instruction has 2 ulp
 }
 __device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
+// Ends what the compiler knows of memory, so that it reads again instead of keeping a matrix in registers.
+__device__ __forceinline__ void forget_memory() { asm volatile("" ::: "memory"); }
 
 }  // namespace tilewright

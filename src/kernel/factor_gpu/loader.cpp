@@ -10,18 +10,19 @@
 namespace tilewright {
 namespace {
 
-FactorGpuPlace place_of(const FactorGpuBatch& x) {
+FactorGpuPlace factor_place_of(const FactorGpuBatch& x) {
   if (x.pointers != nullptr) return FactorGpuPlace::pointers;
   return x.block > 0 ? FactorGpuPlace::interleaved : FactorGpuPlace::strided;
 }
 
-FactorGpuPieces pieces_of(const FactorGpuBatch& x, std::int64_t count, int element_bytes) {
+FactorGpuPieces factor_pieces_of(const FactorGpuBatch& x, std::int64_t count, int element_bytes) {
   const int vector = factor_gpu_vector_bytes / element_bytes;
   const bool by_rows = x.by_rows();
   const std::int64_t length = by_rows ? x.cols : x.rows, lines = by_rows ? x.rows : x.cols;
   const std::int64_t line = by_rows ? x.row_step : x.col_step, element = by_rows ? x.col_step : x.row_step;
   const bool at_vector = reinterpret_cast<std::uintptr_t>(x.data) % factor_gpu_vector_bytes == 0;
-  if (place_of(x) != FactorGpuPlace::strided || vector == 1 || !at_vector || (element != 1 && length > 1))
+  if (factor_place_of(x) != FactorGpuPlace::strided || vector == 1 || !at_vector ||
+      (element != 1 && length > 1))
     return FactorGpuPieces::elements;
   const bool lines_fit = lines == 1 || line % vector == 0,
              matrices_fit = count == 1 || x.stride % vector == 0;
@@ -50,9 +51,9 @@ bool FactorGpuBatch::by_rows() const {
 FactorGpuShape factor_gpu_shape_of(const LaneShape& problem, const FactorGpuCall& call, bool scales) {
   const int bytes = int(size_bytes(problem.dtype));
   FactorGpuShape shape = factor_gpu_shape(problem, call.a.by_rows(), call.b.by_rows(), scales);
-  shape.a_place = place_of(call.a), shape.a_pieces = pieces_of(call.a, call.count, bytes);
+  shape.a_place = factor_place_of(call.a), shape.a_pieces = factor_pieces_of(call.a, call.count, bytes);
   if (!factor_gpu_has_b(shape)) return shape;
-  shape.b_place = place_of(call.b), shape.b_pieces = pieces_of(call.b, call.count, bytes);
+  shape.b_place = factor_place_of(call.b), shape.b_pieces = factor_pieces_of(call.b, call.count, bytes);
   return shape;
 }
 

@@ -49,12 +49,15 @@ struct FactorGpuSolver {
       triangle<true, S.trans, S.conj, S.unit>(x);
     } else if constexpr (S.solve == FactorGpuSolve::cholesky) {
       triangle<true, false, S.conj, false>(x);
+      forget_memory();
       triangle<true, true, !S.conj, false>(x);
     } else if constexpr (S.trans) {
       triangle<false, true, S.conj, false>(x);
+      forget_memory();
       triangle<true, true, S.conj, true>(x);
     } else {
       triangle<true, false, S.conj, true>(x);
+      forget_memory();
       triangle<false, false, S.conj, false>(x);
     }
   }
