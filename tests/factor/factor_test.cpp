@@ -1,8 +1,6 @@
 // Batched factorizations, solves, inverses and determinants on the host: LAPACK's residuals for every
 // routine, type, layout and candidate, what happens to problems that cannot be factored, and the messages of
 // bad arguments.
-#include "tilewright/factor.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,27 +10,18 @@
 #include <random>
 #include <vector>
 
+#include "factor/factor_cases.hpp"
+
 namespace tilewright::testing {
 namespace {
 
-template <class T>
-using RealOf = decltype(std::abs(T()));
-
-template <class T>
-T conj_value(T x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return x;
-  else
-    return std::conj(x);
-}
-
 // A stack of `count` column-major matrices.
 template <class T>
-struct Stack {
+struct MatrixStack {
   std::int64_t rows, cols, count;
   std::vector<T> data;
 
-  Stack(std::int64_t r, std::int64_t c, std::int64_t n)
+  MatrixStack(std::int64_t r, std::int64_t c, std::int64_t n)
       : rows(r), cols(c), count(n), data(std::size_t(r * c * n)) {}
   T& at(std::int64_t p, std::int64_t i, std::int64_t j) {
     return data[std::size_t((p * cols + j) * rows + i)];
@@ -49,10 +38,10 @@ struct Stack {
 };
 
 template <class T>
-Stack<T> random_stack(std::int64_t rows, std::int64_t cols, std::int64_t count, unsigned seed) {
+MatrixStack<T> random_matrices(std::int64_t rows, std::int64_t cols, std::int64_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> normal;
-  Stack<T> stack(rows, cols, count);
+  MatrixStack<T> stack(rows, cols, count);
   for (T& x : stack.data) {
     if constexpr (std::is_floating_point_v<T>)
       x = T(normal(generator));
@@ -64,9 +53,9 @@ Stack<T> random_stack(std::int64_t rows, std::int64_t cols, std::int64_t count, 
 
 // B B^H + n I
 template <class T>
-Stack<T> positive_stack(std::int64_t n, std::int64_t count, unsigned seed) {
-  const Stack<T> b = random_stack<T>(n, n, count, seed);
-  Stack<T> a(n, n, count);
+MatrixStack<T> positive_matrices(std::int64_t n, std::int64_t count, unsigned seed) {
+  const MatrixStack<T> b = random_matrices<T>(n, n, count, seed);
+  MatrixStack<T> a(n, n, count);
   for (std::int64_t p = 0; p < count; ++p)
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
@@ -79,7 +68,7 @@ Stack<T> positive_stack(std::int64_t n, std::int64_t count, unsigned seed) {
 
 // The largest |op(A) X - alpha B| / (|op(A)| |X| n eps) of any element, with op(A) by `element`.
 template <class T, class Element>
-double residual(std::int64_t order, const Stack<T>& x, const Stack<T>& b, const Element& element,
+double ratio_of(std::int64_t order, const MatrixStack<T>& x, const MatrixStack<T>& b, const Element& element,
                 T alpha = T(1)) {
   double worst = 0;
   for (std::int64_t p = 0; p < b.count; ++p)
@@ -97,19 +86,20 @@ double residual(std::int64_t order, const Stack<T>& x, const Stack<T>& b, const 
   return worst;
 }
 template <class T>
-double residual(const Stack<T>& a, const Stack<T>& x, const Stack<T>& b, Op op = Op::none) {
-  return residual<T>(a.rows, x, b,
-                     [&](std::int64_t p, std::int64_t i, std::int64_t j, std::int64_t k, const Stack<T>& y) {
-                       const T value = op == Op::none    ? a.at(p, i, k)
-                                       : op == Op::trans ? a.at(p, k, i)
-                                                         : conj_value(a.at(p, k, i));
-                       return value * y.at(p, k, j);
-                     });
+double ratio_of(const MatrixStack<T>& a, const MatrixStack<T>& x, const MatrixStack<T>& b, Op op = Op::none) {
+  return ratio_of<T>(
+      a.rows, x, b,
+      [&](std::int64_t p, std::int64_t i, std::int64_t j, std::int64_t k, const MatrixStack<T>& y) {
+        const T value = op == Op::none    ? a.at(p, i, k)
+                        : op == Op::trans ? a.at(p, k, i)
+                                          : conj_value(a.at(p, k, i));
+        return value * y.at(p, k, j);
+      });
 }
 
 template <class T>
-Stack<T> unit_stack(std::int64_t n, std::int64_t count) {
-  Stack<T> unit(n, n, count);
+MatrixStack<T> unit_matrices(std::int64_t n, std::int64_t count) {
+  MatrixStack<T> unit(n, n, count);
   for (std::int64_t p = 0; p < count; ++p)
     for (std::int64_t i = 0; i < n; ++i) unit.at(p, i, i) = T(1);
   return unit;
@@ -135,17 +125,18 @@ TYPED_TEST_SUITE(FactorBatches, Types);
 TYPED_TEST(FactorBatches, SystemsOfEveryOperation) {
   using T = TypeParam;
   this->each([&](const FactorOptions& options, std::int64_t n, std::int64_t nrhs, std::int64_t count) {
-    const Stack<T> a = random_stack<T>(n, n, count, unsigned(n)), b = random_stack<T>(n, nrhs, count, 7);
+    const MatrixStack<T> a = random_matrices<T>(n, n, count, unsigned(n)),
+                         b = random_matrices<T>(n, nrhs, count, 7);
     std::vector<int> info(std::size_t(count), -1), pivots(std::size_t(n * count));
-    Stack<T> x = b, lu = a;
+    MatrixStack<T> x = b, lu = a;
     gesv_batched(this->context_, a.read(), x.view(), {InfoMode::all, info.data()}, options);
-    EXPECT_LT(residual(a, x, b), 10) << options.candidate << n;
+    EXPECT_LT(ratio_of(a, x, b), 10) << options.candidate << n;
     EXPECT_EQ(info, std::vector<int>(std::size_t(count), 0));
     getrf_batched(this->context_, lu.view(), pivots, {}, options);
     for (const Op op : {Op::none, Op::trans, Op::conj_trans}) {
       x = b;
       getrs_batched(this->context_, op, lu.read(), pivots, x.view(), options);
-      EXPECT_LT(residual(a, x, b, op), 10) << options.candidate << n << int(op);
+      EXPECT_LT(ratio_of(a, x, b, op), 10) << options.candidate << n << int(op);
     }
     for (std::int64_t p = 0; p < count; ++p)
       for (std::int64_t j = 0; j < n; ++j)
@@ -157,11 +148,11 @@ TYPED_TEST(FactorBatches, SystemsOfEveryOperation) {
 TYPED_TEST(FactorBatches, InversesAndDeterminants) {
   using T = TypeParam;
   this->each([&](const FactorOptions& options, std::int64_t n, std::int64_t, std::int64_t count) {
-    const Stack<T> a = random_stack<T>(n, n, count, unsigned(n)), unit = unit_stack<T>(n, count);
+    const MatrixStack<T> a = random_matrices<T>(n, n, count, unsigned(n)), unit = unit_matrices<T>(n, count);
     std::vector<int> pivots(std::size_t(n * count));
-    Stack<T> inverse(n, n, count), lu = a;
+    MatrixStack<T> inverse(n, n, count), lu = a;
     inv_batched(this->context_, a.read(), inverse.view(), {}, options);
-    EXPECT_LT(residual(a, inverse, unit), 200) << options.candidate << n;
+    EXPECT_LT(ratio_of(a, inverse, unit), 200) << options.candidate << n;
     getrf_batched(this->context_, lu.view(), pivots, {}, options);
     std::vector<T> det(static_cast<std::size_t>(count));
     det_batched(this->context_, a.read(), std::span(det), options);
@@ -172,30 +163,31 @@ TYPED_TEST(FactorBatches, InversesAndDeterminants) {
       EXPECT_LT(std::abs(det[std::size_t(p)] - expected), 1e-3 * std::abs(expected));
     }
     getri_batched(this->context_, lu.view(), pivots, {}, options);
-    EXPECT_LT(residual(a, lu, unit), 200) << options.candidate << n;
+    EXPECT_LT(ratio_of(a, lu, unit), 200) << options.candidate << n;
   });
 }
 
 TYPED_TEST(FactorBatches, PositiveDefiniteMatrices) {
   using T = TypeParam;
   this->each([&](const FactorOptions& options, std::int64_t n, std::int64_t nrhs, std::int64_t count) {
-    const Stack<T> a = positive_stack<T>(n, count, unsigned(n)), b = random_stack<T>(n, nrhs, count, 7);
+    const MatrixStack<T> a = positive_matrices<T>(n, count, unsigned(n)),
+                         b = random_matrices<T>(n, nrhs, count, 7);
     for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
       const auto other = [&](std::int64_t i, std::int64_t j) { return uplo == Uplo::lower ? i < j : i > j; };
-      Stack<T> half = a;  // the other triangle is not read
+      MatrixStack<T> half = a;  // the other triangle is not read
       for (std::int64_t p = 0; p < count; ++p)
         for (std::int64_t i = 0; i < n; ++i)
           for (std::int64_t j = 0; j < n; ++j)
             if (other(i, j)) half.at(p, i, j) = T(std::numeric_limits<RealOf<T>>::quiet_NaN());
       std::vector<int> info(std::size_t(count), -1);
-      Stack<T> x = b, factor = half;
+      MatrixStack<T> x = b, factor = half;
       posv_batched(this->context_, uplo, half.read(), x.view(), {InfoMode::all, info.data()}, options);
-      EXPECT_LT(residual(a, x, b), 10) << options.candidate << n << int(uplo);
+      EXPECT_LT(ratio_of(a, x, b), 10) << options.candidate << n << int(uplo);
       potrf_batched(this->context_, uplo, factor.view(), {InfoMode::all, info.data()}, options);
       EXPECT_EQ(info, std::vector<int>(std::size_t(count), 0));
       x = b;
       potrs_batched(this->context_, uplo, factor.read(), x.view(), options);
-      EXPECT_LT(residual(a, x, b), 10) << options.candidate << n << int(uplo);
+      EXPECT_LT(ratio_of(a, x, b), 10) << options.candidate << n << int(uplo);
       potri_batched(this->context_, uplo, factor.view(), {}, options);
       for (std::int64_t p = 0; p < count; ++p)
         for (std::int64_t i = 0; i < n; ++i)
@@ -204,7 +196,7 @@ TYPED_TEST(FactorBatches, PositiveDefiniteMatrices) {
               EXPECT_NE(factor.at(p, i, j), factor.at(p, i, j)) << "the other triangle is not written";
               factor.at(p, i, j) = conj_value(factor.at(p, j, i));
             }
-      EXPECT_LT(residual(a, factor, unit_stack<T>(n, count)), 200) << options.candidate << n;
+      EXPECT_LT(ratio_of(a, factor, unit_matrices<T>(n, count)), 200) << options.candidate << n;
     }
   });
 }
@@ -212,7 +204,7 @@ TYPED_TEST(FactorBatches, PositiveDefiniteMatrices) {
 TYPED_TEST(FactorBatches, TriangularSolves) {
   using T = TypeParam;
   this->each([&](const FactorOptions& options, std::int64_t n, std::int64_t nrhs, std::int64_t count) {
-    Stack<T> a = random_stack<T>(n, n, count, unsigned(n));
+    MatrixStack<T> a = random_matrices<T>(n, n, count, unsigned(n));
     for (T& x : a.data) x *= RealOf<T>(1.0 / double(n));
     for (std::int64_t p = 0; p < count; ++p)
       for (std::int64_t i = 0; i < n; ++i) a.at(p, i, i) += RealOf<T>(2);
@@ -221,9 +213,9 @@ TYPED_TEST(FactorBatches, TriangularSolves) {
       for (const Uplo uplo : {Uplo::lower, Uplo::upper})
         for (const Op op : {Op::none, Op::trans, Op::conj_trans})
           for (const Diag diag : {Diag::non_unit, Diag::unit}) {
-            const Stack<T> b =
-                side == Side::left ? random_stack<T>(n, nrhs, count, 7) : random_stack<T>(nrhs, n, count, 7);
-            Stack<T> x = b;
+            const MatrixStack<T> b = side == Side::left ? random_matrices<T>(n, nrhs, count, 7)
+                                                        : random_matrices<T>(nrhs, n, count, 7);
+            MatrixStack<T> x = b;
             trsm_batched(this->context_, side, uplo, op, diag, alpha, a.read(), x.view(), options);
             const auto of_a = [&](std::int64_t p, std::int64_t i, std::int64_t j) {
               if (op != Op::none) std::swap(i, j);
@@ -231,9 +223,9 @@ TYPED_TEST(FactorBatches, TriangularSolves) {
               if (uplo == Uplo::lower ? i < j : i > j) return T(0);
               return op == Op::conj_trans ? conj_value(a.at(p, i, j)) : a.at(p, i, j);
             };
-            const double worst = residual<T>(
+            const double worst = ratio_of<T>(
                 n, x, b,
-                [&](std::int64_t p, std::int64_t i, std::int64_t j, std::int64_t k, const Stack<T>& y) {
+                [&](std::int64_t p, std::int64_t i, std::int64_t j, std::int64_t k, const MatrixStack<T>& y) {
                   return side == Side::left ? of_a(p, i, k) * y.at(p, k, j) : y.at(p, i, k) * of_a(p, k, j);
                 },
                 alpha);
@@ -246,12 +238,12 @@ TYPED_TEST(FactorBatches, EveryLayoutGivesTheSameBits) {
   using T = TypeParam;
   for (const std::int64_t n : {3, 7, 20}) {
     constexpr std::int64_t count = 21, nrhs = 2;
-    const Stack<T> a = random_stack<T>(n, n, count, 5), b = random_stack<T>(n, nrhs, count, 6);
+    const MatrixStack<T> a = random_matrices<T>(n, n, count, 5), b = random_matrices<T>(n, nrhs, count, 6);
     const FactorOptions lanes{.candidate = "lanes"};
-    Stack<T> expected = b;
+    MatrixStack<T> expected = b;
     gesv_batched(this->context_, a.read(), expected.view(), {}, lanes);
     {
-      Stack<T> x = b;
+      MatrixStack<T> x = b;
       std::vector<const T*> of_a;
       std::vector<T*> of_x;
       for (std::int64_t p = 0; p < count; ++p) of_a.push_back(&a.at(p, 0, 0)), of_x.push_back(&x.at(p, 0, 0));
@@ -264,7 +256,7 @@ TYPED_TEST(FactorBatches, EveryLayoutGivesTheSameBits) {
       for (std::int64_t p = 0; p < count; ++p)
         for (std::int64_t i = 0; i < n; ++i)
           for (std::int64_t j = 0; j < n; ++j) rows[std::size_t((p * n + i) * n + j)] = a.at(p, i, j);
-      Stack<T> x = b;
+      MatrixStack<T> x = b;
       gesv_batched(this->context_, strided_batch(row_major(rows.data(), n, n), n * n, count), x.view(), {},
                    lanes);
       EXPECT_EQ(x.data, expected.data) << "by rows";
@@ -312,21 +304,21 @@ TEST_F(FactorFailures, OneProblemDoesNotHarmTheOthers) {
   for (const char* candidate : {"lanes", "blocked"}) {
     constexpr std::int64_t n = 6, count = 13, singular = 5;
     const FactorOptions options{.candidate = candidate};
-    Stack<double> a = random_stack<double>(n, n, count, 3);
-    const Stack<double> b = random_stack<double>(n, 1, count, 4);
+    MatrixStack<double> a = random_matrices<double>(n, n, count, 3);
+    const MatrixStack<double> b = random_matrices<double>(n, 1, count, 4);
     for (std::int64_t i = 0; i < n; ++i) a.at(singular, i, 3) = 0;
-    Stack<double> x = b;
+    MatrixStack<double> x = b;
     std::vector<int> info(count, -1);
     gesv_batched(context_, a.read(), x.view(), {InfoMode::all, info.data()}, options);
     for (std::int64_t p = 0; p < count; ++p) EXPECT_EQ(info[std::size_t(p)], p == singular ? 4 : 0) << p;
     for (std::int64_t i = 0; i < n; ++i)
       EXPECT_EQ(x.at(singular, i, 0), b.at(singular, i, 0)) << "keeps its values";
-    Stack<double> good = a;
+    MatrixStack<double> good = a;
     for (std::int64_t i = 0; i < n; ++i) good.at(singular, i, i) += 1;
     for (std::int64_t i = 0; i < n; ++i) x.at(singular, i, 0) = 0;
-    Stack<double> rest = b;
+    MatrixStack<double> rest = b;
     for (std::int64_t i = 0; i < n; ++i) rest.at(singular, i, 0) = 0;
-    EXPECT_LT(residual(good, x, rest), 10);
+    EXPECT_LT(ratio_of(good, x, rest), 10);
     int one = -1;
     gesv_batched(context_, a.read(), x.view(), {InfoMode::any, &one}, options);
     EXPECT_EQ(one, 4);
@@ -340,13 +332,13 @@ TEST_F(FactorFailures, IndefiniteMatricesAreReported) {
   for (const char* candidate : {"lanes", "blocked"})
     for (const double bad : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
       constexpr std::int64_t n = 9, count = 10;
-      Stack<double> a = positive_stack<double>(n, count, 3);
+      MatrixStack<double> a = positive_matrices<double>(n, count, 3);
       a.at(7, 4, 4) = bad;
       for (std::int64_t i = 0; i < n; ++i)
         if (i != 4) a.at(7, i, 4) = a.at(7, 4, i) = 0;
       std::vector<int> info(count, -1);
-      const Stack<double> b = random_stack<double>(n, 2, count, 4);
-      Stack<double> x = b;
+      const MatrixStack<double> b = random_matrices<double>(n, 2, count, 4);
+      MatrixStack<double> x = b;
       const FactorOptions options{.candidate = candidate};
       posv_batched(context_, Uplo::lower, a.read(), x.view(), {InfoMode::all, info.data()}, options);
       for (std::int64_t p = 0; p < count; ++p) EXPECT_EQ(info[std::size_t(p)], p == 7 ? 5 : 0);
@@ -356,26 +348,26 @@ TEST_F(FactorFailures, IndefiniteMatricesAreReported) {
 
 TEST_F(FactorFailures, WithoutPivoting) {
   constexpr std::int64_t n = 20, count = 11;
-  Stack<double> a = random_stack<double>(n, n, count, 3);
+  MatrixStack<double> a = random_matrices<double>(n, n, count, 3);
   for (std::int64_t p = 0; p < count; ++p)
     for (std::int64_t i = 0; i < n; ++i) a.at(p, i, i) += 4 * n;
-  const Stack<double> b = random_stack<double>(n, 3, count, 4);
-  Stack<double> x = b, lu = a;
+  const MatrixStack<double> b = random_matrices<double>(n, 3, count, 4);
+  MatrixStack<double> x = b, lu = a;
   const FactorOptions options{.pivoting = Pivoting::none};
   gesv_batched(context_, a.read(), x.view(), {}, options);
-  EXPECT_LT(residual(a, x, b), 10);
+  EXPECT_LT(ratio_of(a, x, b), 10);
   getrf_batched(context_, lu.view(), {}, {}, options);
   x = b;
   getrs_batched(context_, Op::none, lu.read(), {}, x.view(), options);
-  EXPECT_LT(residual(a, x, b), 10);
+  EXPECT_LT(ratio_of(a, x, b), 10);
 }
 
 TEST_F(FactorFailures, RectanglesAreFactored) {
   for (const char* candidate : {"lanes", "blocked"})
     for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{9, 4}, {4, 9}, {40, 30}, {30, 40}}) {
       constexpr std::int64_t count = 9;
-      const Stack<double> a = random_stack<double>(m, n, count, 3);
-      Stack<double> lu = a;
+      const MatrixStack<double> a = random_matrices<double>(m, n, count, 3);
+      MatrixStack<double> lu = a;
       const std::int64_t steps = std::min(m, n);
       std::vector<int> pivots(std::size_t(steps * count));
       getrf_batched(context_, lu.view(), pivots, {}, {.candidate = candidate});
@@ -398,11 +390,11 @@ TEST_F(FactorFailures, RectanglesAreFactored) {
 TEST_F(FactorFailures, TinyPivotsAreDividedBy) {
   constexpr double tiny = 4e-310;  // its inverse is infinite
   for (const std::int64_t n : {2, 14}) {
-    Stack<double> a = unit_stack<double>(n, 3), x = unit_stack<double>(n, 3);
+    MatrixStack<double> a = unit_matrices<double>(n, 3), x = unit_matrices<double>(n, 3);
     for (double& value : a.data) value *= tiny;
     for (double& value : x.data) value *= tiny;
     gesv_batched(context_, a.read(), x.view(), {}, {.candidate = "lanes"});
-    EXPECT_EQ(x.data, unit_stack<double>(n, 3).data);
+    EXPECT_EQ(x.data, unit_matrices<double>(n, 3).data);
   }
 }
 
@@ -421,11 +413,11 @@ TEST_F(FactorFailures, NothingToDo) {
 }
 
 TEST_F(FactorFailures, BadArgumentsAreNamedAndNothingIsWritten) {
-  Stack<double> a = random_stack<double>(3, 3, 4, 1), b = random_stack<double>(3, 2, 4, 2);
+  MatrixStack<double> a = random_matrices<double>(3, 3, 4, 1), b = random_matrices<double>(3, 2, 4, 2);
   const std::vector<double> before = b.data;
   std::vector<int> pivots(12, 9);
   refused("a", "a is 3 x 2, but must be square", [&] { gesv_batched(context_, b.read(), b.view()); });
-  Stack<double> short_b(2, 2, 4), few(3, 2, 3);
+  MatrixStack<double> short_b(2, 2, 4), few(3, 2, 3);
   refused("b", "b has 2 rows, but a is 3 x 3", [&] { gesv_batched(context_, a.read(), short_b.view()); });
   refused("b", "b has 3 problems, but a has 4", [&] { gesv_batched(context_, a.read(), few.view()); });
   refused("pivots", "pivots has 3 places, but the problems have 12 pivots",

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace tilewright {
+namespace tilewright::residuals {
 namespace {
 
 constexpr std::int64_t n = 3, nrhs = 2, count = 5;
@@ -70,4 +70,4 @@ TEST(SystemResidual, AWrongSolutionIsFound) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::residuals
