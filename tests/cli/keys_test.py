@@ -105,7 +105,7 @@ class Keys(Case):
         self.assertIn(f"predicted  about {rows[0]['predicted_s'] * 1e6:.3g} us", text)
         self.assertEqual(rows[0]["recorded_seconds"] is None, "\nrecorded " not in text)
         if rows[0]["regret"] is not None:
-            self.assertIn(f"regret of the default {100 * rows[0]['regret']:.1f} %", text)
+            self.assertIn(f"regret of the default {100 * rows[0]['regret']:.1f} %", " ".join(text.split()))
         taken = [one for one in rows[2]["candidates"] if one["taken"]]
         self.assertEqual([one["name"] for one in taken], [rows[2]["candidate"]])
         self.assertIn(f"{taken[0]['name']}: taken; {taken[0]['description']}", rows[2]["text"])

@@ -160,7 +160,8 @@ TYPED_TEST(FactorBatches, InversesAndDeterminants) {
       T expected(1);
       for (std::int64_t i = 0; i < n; ++i)
         expected *= pivots[std::size_t(p * n + i)] == i + 1 ? lu.at(p, i, i) : -lu.at(p, i, i);
-      EXPECT_LT(std::abs(det[std::size_t(p)] - expected), 1e-3 * std::abs(expected));
+      if (std::isfinite(std::abs(expected)))  // of n = 64 it exceeds f32
+        EXPECT_LT(std::abs(det[std::size_t(p)] - expected), 1e-3 * std::abs(expected));
     }
     getri_batched(this->context_, lu.view(), pivots, {}, options);
     EXPECT_LT(ratio_of(a, lu, unit), 200) << options.candidate << n;
