@@ -44,7 +44,7 @@ inline namespace v0_2 {
 struct FactorOptions {
   Pivoting pivoting = Pivoting::partial;
   int threads = 0;          ///< 0: OpenMP's default; inside a parallel region always 1
-  std::string candidate{};  ///< "": the first that serves, or lanes, blocked or lapack; on a GPU gpu_small
+  std::string candidate{};  ///< "": the one expected to be fastest; or lanes or blocked, on a GPU gpu_small
   Queue queue{};            ///< of batches in device memory
 };
 

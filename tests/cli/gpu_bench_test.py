@@ -285,7 +285,7 @@ class SmallOnGpu(OnGpu):
                 self.assertEqual((row["layout"], row["batch_count"]), (layout, 203))
                 self.assertLessEqual(row["error"], row["error_bound"])
         self.assertIn("--configs", self.bench("--sizes", "5", "--layout", "variable", "--configs", "2", code=2).stderr)
-        self.assertIn("limit of 512", self.bench("--sizes", "513", "--layout", "variable", code=2).stderr)
+        self.assertIn("limit of 512", self.bench("--sizes", "1x513x1", "--layout", "variable", code=2).stderr)
 
 
 class LayoutOnGpu(OnGpu):
