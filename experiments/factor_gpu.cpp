@@ -142,7 +142,7 @@ class Bench {
   FactorGpuConfig usual() const {
     return factor_gpu_config(shape_, bytes(), is_complex(problem_.dtype), factor_gpu_room(gpu_.limits()));
   }
-  // Those of the space that the cost model puts first, with the registers that it expects.
+  // Adds the configs that the cost model puts first, with the registers that it expects.
   void add_all(std::vector<FactorGpuConfig>& configs) const {
     const FactorGpuRoom room = factor_gpu_room(gpu_.limits());
     std::vector<FactorGpuConfig> all =

@@ -1,5 +1,5 @@
-// What the names of the Batched BLAS standard (Dongarra 2017; NLAFET/BBLAS) have in common: groups, layouts,
-// and the reports that info asks for.
+// Groups, layouts and the reports that info asks for, which the names of the Batched BLAS standard share
+// (Dongarra 2017; NLAFET/BBLAS).
 #pragma once
 
 #include <algorithm>

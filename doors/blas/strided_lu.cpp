@@ -56,7 +56,7 @@ int strided_solve_fault(std::int8_t op, Int nrhs, const Factors<Int>& x, Int ldb
   return x.count < 0 ? getrs_count : 0;
 }
 
-// What both routines do with their checked call. compute(context) returns the position of an argument that
+// Runs the checked call of either routine. compute(context) returns the position of an argument that
 // the library refuses before anything is written, or 0, or nothing if there is no memory to begin.
 template <class Int>
 struct StridedCall {

@@ -82,7 +82,7 @@ FactorWork work_of(const detail::FactorCall<T, L>& call, const FactorOptions& op
   return work;
 }
 
-// What a call without elements leaves behind: no infos, and determinants of 1.
+// Writes the results of a call without elements: no infos, and determinants of 1.
 template <class T, Location L>
 void finish_empty(const FactorWork& work, const detail::FactorCall<T, L>& call) {
   if (call.info.mode == InfoMode::all)

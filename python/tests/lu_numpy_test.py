@@ -28,7 +28,7 @@ def assert_same(got, wanted, what, may_spread=False):
         return
     assert got.shape == wanted.shape and got.dtype == wanted.dtype and got.flags.c_contiguous, what
     finite = np.isfinite(got) & np.isfinite(wanted)
-    # Where Inf and NaN go depends on the order of operations: none is lost, more may be NaN.
+    # The order of operations decides where Inf and NaN go: none is lost, more may be NaN.
     assert np.array_equal(np.isfinite(got), finite) and (may_spread or np.array_equal(finite, np.isfinite(wanted))), (what, got, wanted)
     eps = np.finfo(wanted.dtype).eps
     assert np.all(np.abs(got[finite] - wanted[finite]) <= 1000 * eps * (1 + np.abs(wanted[finite]).max(initial=0))), (what, got, wanted)

@@ -51,7 +51,7 @@ struct FactorValues {
   std::int64_t problem_bytes() const { return count * bytes; }
 };
 
-// What a call computes and where. In-place routines have their matrix in `a`.
+// The computation of a call, and its operands. In-place routines have their matrix in `a`.
 struct FactorWork {
   LaneShape shape;
   std::int64_t count = 0;

@@ -36,7 +36,7 @@ using FactorCandidate = Candidate<FactorOperation>;
 using FactorRanking = Ranking<FactorOperation>;
 
 extern const FactorCandidate lanes_factor, blocked_factor, gpu_small_factor;
-// Those for matrices in memory of that kind.
+// Returns the candidates for matrices in memory of that kind.
 std::span<const FactorCandidate> factor_candidates(Location location = Location::host);
 
 // Multiplications and additions of one problem.

@@ -78,7 +78,7 @@ class OneEigenproblem {
   using R = RealPart<T>;
 
  public:
-  // Of A only the triangle is read.
+  // Only the triangle of A is read.
   OneEigenproblem(std::int64_t n, const T* a, std::int64_t lda, bool upper) : n_(n), a_(n) {
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = j; i < n; ++i) {

@@ -124,17 +124,7 @@ void run_cholesky(const LaneShape& shape, const LaneGroup& group) {
 }
 
 LaneKernel find_cholesky(const LaneShape& shape) {
-  switch (shape.dtype) {
-    case DType::f32:
-      return run_cholesky<Lanes<float, false>>;
-    case DType::f64:
-      return run_cholesky<Lanes<double, false>>;
-    case DType::c64:
-      return run_cholesky<Lanes<float, true>>;
-    case DType::c128:
-      return run_cholesky<Lanes<double, true>>;
-  }
-  return nullptr;
+  return dispatch(shape.dtype, []<class T>() -> LaneKernel { return run_cholesky<LanesOf<T>>; });
 }
 
 }  // namespace HWY_NAMESPACE

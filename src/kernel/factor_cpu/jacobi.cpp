@@ -363,17 +363,7 @@ void run_jacobi(const LaneShape& shape, const LaneGroup& group) {
 }
 
 LaneKernel find_jacobi(const LaneShape& shape) {
-  switch (shape.dtype) {
-    case DType::f32:
-      return run_jacobi<Lanes<float, false>>;
-    case DType::f64:
-      return run_jacobi<Lanes<double, false>>;
-    case DType::c64:
-      return run_jacobi<Lanes<float, true>>;
-    case DType::c128:
-      return run_jacobi<Lanes<double, true>>;
-  }
-  return nullptr;
+  return dispatch(shape.dtype, []<class T>() -> LaneKernel { return run_jacobi<LanesOf<T>>; });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -7,9 +7,11 @@
 #define TILEWRIGHT_FACTOR_LANES
 #endif
 
+#include <complex>
 #include <cstdint>
 #include <limits>
 
+#include "core/dispatch.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -104,6 +106,10 @@ struct Lanes {
     return !hn::AllFalse(D(), hn::And(hn::Lt(sizes, least), hn::Gt(sizes, zero())));
   }
 };
+
+// The lanes of an element type.
+template <class T>
+using LanesOf = Lanes<decltype(std::abs(T())), tilewright::is_complex(dtype_of<T>)>;
 
 // A matrix of vectors. Strides may be negative or exchanged: so a triangle becomes lower, and a side the left
 // one.

@@ -213,17 +213,7 @@ void run_lu(const LaneShape& shape, const LaneGroup& group) {
 }
 
 LaneKernel find_lu(const LaneShape& shape) {
-  switch (shape.dtype) {
-    case DType::f32:
-      return run_lu<Lanes<float, false>>;
-    case DType::f64:
-      return run_lu<Lanes<double, false>>;
-    case DType::c64:
-      return run_lu<Lanes<float, true>>;
-    case DType::c128:
-      return run_lu<Lanes<double, true>>;
-  }
-  return nullptr;
+  return dispatch(shape.dtype, []<class T>() -> LaneKernel { return run_lu<LanesOf<T>>; });
 }
 
 }  // namespace HWY_NAMESPACE

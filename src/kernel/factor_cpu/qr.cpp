@@ -34,17 +34,7 @@ void run_qr(const LaneShape& shape, const LaneGroup& group) {
 }
 
 LaneKernel find_qr(const LaneShape& shape) {
-  switch (shape.dtype) {
-    case DType::f32:
-      return run_qr<Lanes<float, false>>;
-    case DType::f64:
-      return run_qr<Lanes<double, false>>;
-    case DType::c64:
-      return run_qr<Lanes<float, true>>;
-    case DType::c128:
-      return run_qr<Lanes<double, true>>;
-  }
-  return nullptr;
+  return dispatch(shape.dtype, []<class T>() -> LaneKernel { return run_qr<LanesOf<T>>; });
 }
 
 }  // namespace HWY_NAMESPACE

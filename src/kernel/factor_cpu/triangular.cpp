@@ -62,17 +62,7 @@ void run_triangular(const LaneShape& shape, const LaneGroup& group) {
 }
 
 LaneKernel find_triangular(const LaneShape& shape) {
-  switch (shape.dtype) {
-    case DType::f32:
-      return run_triangular<Lanes<float, false>>;
-    case DType::f64:
-      return run_triangular<Lanes<double, false>>;
-    case DType::c64:
-      return run_triangular<Lanes<float, true>>;
-    case DType::c128:
-      return run_triangular<Lanes<double, true>>;
-  }
-  return nullptr;
+  return dispatch(shape.dtype, []<class T>() -> LaneKernel { return run_triangular<LanesOf<T>>; });
 }
 
 std::int64_t vector_bytes() { return std::int64_t(hn::Lanes(hn::ScalableTag<std::uint8_t>())); }
