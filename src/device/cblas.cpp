@@ -111,7 +111,10 @@ bool CblasLibrary::open(const std::string& path) {
     return false;
   }
   if (handle == nullptr) {
-    handle = at_ease([&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
+    handle = at_ease([&] {
+      const SignalsBlocked scope;  // a handler that ends the process would end a half-initialised library
+      return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    });
     if (handle != nullptr) fork_gate::go_first();
   }
   if (handle == nullptr) {

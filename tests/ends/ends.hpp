@@ -6,7 +6,7 @@
 
 // `door`: blas, context, contexts or c. `beside`: first (another thread is within its first call) or busy.
 int forks(const std::string& door, const std::string& beside, int count);
-// `how` is signal, other, handler or computing.
+// `how` is signal, other, blas, handler or computing.
 int exits(const std::string& how, int count);
 // Calls every entry with a cancellation pending.
 int cancels();

@@ -29,6 +29,15 @@ void compute(Context& context) {
                        {{c.data(), n, n, n}, n * n, count}, {.threads = 4});
 }
 
+// Runs the host's BLAS, whose own end would come while it computes.
+void compute_large(Context& context) {
+  const std::int64_t n = 300;
+  static std::vector<double>& a = *new std::vector<double>(std::size_t(n * n), 1.0);
+  static std::vector<double>& c = *new std::vector<double>(a);
+  gemm<double>(context, Op::none, Op::none, 1.0, {a.data(), n, n, n}, {a.data(), n, n, n}, 0.0,
+               {c.data(), n, n, n}, {.threads = 2});
+}
+
 Context& shared() {
   static Context& context = *new Context;
   return context;
@@ -38,6 +47,11 @@ Context& shared() {
   for (;;) compute(shared());
 }
 
+[[noreturn]] void exit_soon(int seed) {
+  usleep(unsigned(1000 + seed * 137 % 5000));
+  std::exit(expected_code);
+}
+
 [[noreturn]] void end_by(const std::string& how, int seed) {
   compute(shared());
   if (how == "handler") {
@@ -45,17 +59,19 @@ Context& shared() {
     std::exit(expected_code);
   }
   if (how == "other") {
-    std::thread([seed] {
-      usleep(unsigned(1000 + seed * 137 % 5000));
-      std::exit(expected_code);
-    }).detach();
+    std::thread(exit_soon, seed).detach();
     compute_for_ever();
+  }
+  if (how == "blas") {
+    std::thread(exit_soon, seed).detach();
+    for (;;) compute_large(shared());
   }
   if (how == "computing") {
     std::thread(compute_for_ever).detach();
-    usleep(unsigned(1000 + seed * 137 % 5000));
-    std::exit(expected_code);
+    exit_soon(seed);
   }
+  // exit is not safe in a handler that interrupts malloc: the plans are made before.
+  for (int call = 0; call < 3; ++call) compute(shared());
   signal(SIGALRM, [](int) { std::exit(expected_code); });
   itimerval at{};
   at.it_value.tv_usec = 1000 + seed * 137 % 9000;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 
 namespace tilewright::fork_gate {
 namespace {
@@ -17,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t one_within = 1, one_fork = 1u << 16, within_mask = one_fork - 1;
 std::atomic<std::uint32_t> state = 0;
 std::atomic<int> generations = 0;
-std::atomic<bool> had_threads = false, lost_threads = false;
+std::atomic<bool> had_threads = false, lost_threads = false, is_ending = false;
 thread_local constinit int depth = 0;
 thread_local constinit bool is_forking = false, keeps_others_out = false;
 
@@ -67,8 +68,32 @@ void in_child() {
   if (had_threads) lost_threads = true;
 }
 
+// Libraries that calls use, the host's BLAS among them, are destroyed next: threads that are within a Section
+// leave it first, and others stay outside. The thread that ends the process may go on.
+void before_end() {
+  const bool is_in_call =
+      depth++ > 0;  // a signal handler within a call: others may wait for this very thread
+  constexpr Clock::duration each = std::chrono::milliseconds(20), all = std::chrono::seconds(5);
+  is_ending = true;
+  bool is_closed = false;
+  if (!is_in_call)
+    for (const auto end = Clock::now() + all; !(is_closed = close_gate(each)) && Clock::now() < end;)
+      sleep_briefly();
+  if (!is_closed) state.fetch_add(one_fork);
+  keeps_others_out = false;
+}
+
+// A thread that enters while the process ends waits for that, but not for ever: a destructor may wait for the
+// thread. Returns true if the gate was opened meanwhile.
+bool opens_before_end() {
+  for (const auto end = Clock::now() + std::chrono::seconds(30); Clock::now() < end; sleep_briefly())
+    if (state.load() < one_fork) return true;
+  return false;
+}
+
 int register_handlers() { return pthread_atfork(before_fork, in_parent, in_child); }
-[[maybe_unused]] const int registered = register_handlers();
+// Registered when the library is loaded, before_end runs after what the program registers.
+[[maybe_unused]] const int registered = register_handlers() + std::atexit(before_end);
 
 }  // namespace
 
@@ -79,7 +104,12 @@ void enter() noexcept {
     if (before < one_fork) return;
     std::uint32_t now = state.fetch_sub(one_within) - one_within;
     while (now >= one_fork) {
-      state.wait(now);
+      if (!is_ending)
+        state.wait(now);
+      else if (!opens_before_end()) {
+        state.fetch_add(one_within);
+        return;
+      }
       now = state.load();
     }
   }
