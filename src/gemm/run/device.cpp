@@ -61,34 +61,38 @@ void check_forms(const ScalarsVary& planned, const Operands& o) {
 
 namespace {
 
-template <class Read>
-auto fitted_model(const PlanRequest& r, const GpuLimits& limits, const char* name, const Read& read)
-    -> std::optional<decltype(read(nlohmann::json()))> {
+template <class Model>
+std::shared_ptr<const Model> fitted_model(const PlanRequest& r, const GpuLimits& limits, const char* name,
+                                          Model (*read)(const nlohmann::json&)) {
+  if (r.forecast_model != nullptr) return std::static_pointer_cast<const Model>(r.forecast_model);
   const Wisdom* wisdom = r.context.wisdom();
-  if (wisdom == nullptr || objective_of(r.options).needs_energy()) return std::nullopt;
+  if (wisdom == nullptr || objective_of(r.options).needs_energy()) return nullptr;
   ModelQuery query;
   query.model = name;
   query.device = limits.name;
   query.architecture = architecture_of(limits);
   query.dtype = to_string(r.problem.dtype);
   const auto found = wisdom->model(query);
-  if (found == nullptr) return std::nullopt;
+  if (found == nullptr) return nullptr;
   try {
-    return read(found->model.coefficients);
+    const auto model = std::make_shared<const Model>(read(found->model.coefficients));
+    r.forecast_model = model;
+    return model;
   } catch (const Error& error) {  // perhaps a model of another version
     r.context.notice(
         fmt::format("the fitted model {} of {} is not used: {}", query.model, query.dtype, error.what()));
-    return std::nullopt;
+    return nullptr;
   }
 }
 
 }  // namespace
 
-std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& r, const GpuLimits& limits) {
+std::shared_ptr<const GemmLargeForecastModel> large_forecast_model(const PlanRequest& r,
+                                                                   const GpuLimits& limits) {
   return fitted_model(r, limits, "gemm_large_forecast", forecast_model);
 }
 
-std::optional<GemmLargeBatchModel> large_batch_model(const PlanRequest& r, const GpuLimits& limits) {
+std::shared_ptr<const GemmLargeBatchModel> large_batch_model(const PlanRequest& r, const GpuLimits& limits) {
   return fitted_model(r, limits, "gemm_large_batch", batch_forecast_model);
 }
 

@@ -33,11 +33,12 @@ bool is_seen_on_device(const PlanRequest& request);
 void check_forms(const ScalarsVary& planned, const Operands& operands);
 
 // Returns the model, fitted to this device or one of its architecture, that forecasts large products of this
-// type; empty without one, and for calls that minimise energy.
-std::optional<GemmLargeForecastModel> large_forecast_model(const PlanRequest& request,
-                                                           const GpuLimits& limits);
+// type; null without one, and for calls that minimise energy. It is read once for a request, whose problem
+// is served by one of the two models.
+std::shared_ptr<const GemmLargeForecastModel> large_forecast_model(const PlanRequest& request,
+                                                                   const GpuLimits& limits);
 // The same of batches of one launch.
-std::optional<GemmLargeBatchModel> large_batch_model(const PlanRequest& request, const GpuLimits& limits);
+std::shared_ptr<const GemmLargeBatchModel> large_batch_model(const PlanRequest& request, const GpuLimits& limits);
 // True if the batch's problems are products that gpu_large computes by one launch.
 bool is_large_batch(const GemmProblem& problem);
 
