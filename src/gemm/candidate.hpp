@@ -22,7 +22,8 @@ struct PlanRequest {
   bool shares_configs = false;  // without a record, the default of a problem of similar size serves
   ScalarsVary vary{};           // on a GPU
   bool learns = false;          // the plan learns from its calls (GemmOptions::learn)
-  // The model that forecasts the problem on a GPU, read by the first candidate that needs it (run/device.hpp).
+  // The model that forecasts the problem on a GPU, read by the first candidate that needs it
+  // (run/device.hpp).
   mutable std::shared_ptr<const void> forecast_model{};
 };
 

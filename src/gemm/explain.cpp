@@ -90,15 +90,7 @@ std::optional<double> predicted_seconds(const GemmPlan::Impl& plan) {
   return plan.runner->predicted_s(least_seconds(plan));
 }
 
-std::string candidates_text(const GemmPlan::Impl& plan) {
-  std::string text = "candidates\n";
-  std::size_t width = 14;
-  for (const Decision& decision : plan.decisions) width = std::max(width, decision.candidate.size());
-  for (const Decision& decision : plan.decisions)
-    text += fmt::format("  {:<{}} {}\n", decision.candidate, width,
-                        decision.accepted ? "taken" : "no: " + decision.reason);
-  return text;
-}
+std::string candidates_text(const GemmPlan::Impl& plan) { return "candidates\n" + plan.decisions_text(); }
 
 std::string explain_plan(const GemmPlan::Impl& plan) { return verdict_text(plan) + candidates_text(plan); }
 

@@ -84,11 +84,7 @@ std::string lu_text(const Explanation& said) {
   std::string text = said.asked + "\n";
   if (said.known.match != WisdomMatch::none) text += "  " + tuned_text(said.known) + "\n";
   if (said.candidate.empty() && !said.does.empty()) text += "  " + said.does + "\n";
-  for (const Decision& one : said.decisions)
-    if (one.accepted) text += fmt::format("  {}: taken; {}\n", one.candidate, said.does);
-  for (const Decision& one : said.decisions)
-    if (!one.accepted) text += fmt::format("  {}: not taken; {}\n", one.candidate, one.reason);
-  return text;
+  return text + said.decisions_text();
 }
 
 std::string why_not_on_cpu(const LuRequest& r) {

@@ -92,6 +92,16 @@ std::string Explanation::reasons() const {
   return text;
 }
 
+std::string Explanation::decisions_text() const {
+  std::string taken, others;
+  for (const Decision& one : decisions)
+    if (one.accepted)
+      taken += fmt::format("  {}: taken{}{}\n", one.candidate, does.empty() ? "" : "; ", does);
+    else
+      others += fmt::format("  {}: not taken; {}\n", one.candidate, one.reason);
+  return taken + others;
+}
+
 std::string Explanation::reason_of(const std::string& name) const {
   for (const Decision& decision : decisions)
     if (decision.candidate == name) return decision.reason;

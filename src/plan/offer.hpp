@@ -97,6 +97,9 @@ struct Explanation {
 
   // "lapack: ...; blocked: ...", of all that decline.
   std::string reasons() const;
+  // A line for each candidate, that which serves the problem first: "  blocked: taken; panels of nb=48" or
+  // "  lapack: not taken; ...".
+  std::string decisions_text() const;
   // Returns the reason that `name` gave, else all reasons.
   std::string reason_of(const std::string& name) const;
 };

@@ -117,7 +117,7 @@ class People(cli_test.Case):
         nothing = self.tool("explain", "gemm:f64:nn:m=800,n=8,k=8:location=device")
         self.assertEqual(nothing.returncode, 1)
         self.assertIn("no candidate serves", nothing.stdout)
-        self.assertIn("no: ", nothing.stdout)
+        self.assertIn("not taken; ", nothing.stdout)
 
     def test_words_that_are_almost_right(self):
         for words, meant in ((("tunee",), "tune"), (("wisdom", "lisst"), "list"), (("explain", HOT, "--candidate", "cpu_smal"), "cpu_small"),

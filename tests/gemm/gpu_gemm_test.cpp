@@ -475,7 +475,7 @@ TEST_F(GpuGemm, ExplainSaysWhatRuns) {
   Context context;
   const std::string text =
       explain(context, packed(strided(DType::f64, Op::none, Op::none, {8, 8, 8}, 100)), options_);
-  EXPECT_NE(text.find("gpu_small      taken"), std::string::npos) << text;
+  EXPECT_NE(text.find("gpu_small: taken"), std::string::npos) << text;
   EXPECT_NE(text.find("matrices_per_block"), std::string::npos) << text;
   EXPECT_NE(text.find(gpu_->limits().name), std::string::npos) << text;
 }

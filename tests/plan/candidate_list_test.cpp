@@ -44,9 +44,9 @@ TEST_F(CandidateList, AWayOfItsOwnIsPlannedExplainedAndRun) {
   const GemmPlan made = plan(context_, p);
   EXPECT_EQ(Access::impl(made).candidate, "quick");
   const std::string text = made.explain();
-  for (const char* part : {"quick          taken",
-                           "host_blas      no: ", "reference      no: supports it, but quick ranks higher",
-                           R"({"nanoseconds":20})", "predicted  20 ns by its own word"})
+  for (const char* part :
+       {"quick: taken", "host_blas: not taken; ", "reference: not taken; supports it, but quick ranks higher",
+        R"({"nanoseconds":20})", "predicted  20 ns by its own word"})
     EXPECT_TRUE(contains(text, part)) << part << '\n' << text;
   EXPECT_TRUE(Access::impl(made).notices.empty()) << "it needs no record";
   TestOperands<double> x(p);
@@ -65,7 +65,7 @@ TEST_F(CandidateList, CostsDecideWithinATierAndNotTheOrder) {
     EXPECT_EQ(chosen("gemm:f64:nn:m=8,n=8,k=8", "slow"), "slow");
     EXPECT_EQ(chosen("gemm:f64:nn:m=8,n=8,k=0", "slow"), "scale") << "no product is formed";
     const std::string declined = explain(context_, parse_problem("gemm:f64:nn:m=71,n=70,k=70"));
-    EXPECT_TRUE(contains(declined, "quick          no: it does not like 71 rows")) << declined;
+    EXPECT_TRUE(contains(declined, "quick: not taken; it does not like 71 rows")) << declined;
   }
 }
 
@@ -90,7 +90,7 @@ TEST_F(CandidateList, RefusedOffersMakeWay) {
   use({boastful_way, quick_way});
   const GemmPlan made = plan_of("gemm:f64:nn:m=70,n=70,k=70");
   EXPECT_EQ(Access::impl(made).candidate, "quick");
-  EXPECT_TRUE(contains(made.explain(), "boastful       no: 10 ns were boasted")) << made.explain();
+  EXPECT_TRUE(contains(made.explain(), "boastful: not taken; 10 ns were boasted")) << made.explain();
 }
 
 class NaiveLu : public LuRunner {

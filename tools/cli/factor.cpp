@@ -89,9 +89,9 @@ std::string factor_verdict(const FactorJobReport& r, Routine routine, const std:
   std::string text =
       fmt::format("{} of {} {}", to_string(routine),
                   r.count == 1 ? "1 matrix" : fmt::format("{} matrices", r.count), seconds_text(r.kernel_s));
-  if (r.candidate.empty() || !(r.kernel_s > 0)) return text;
+  if (r.explanation.candidate.empty() || !(r.kernel_s > 0)) return text;
   text += fmt::format(": {} GFLOP/s with {} by {}", digits_text(factor_gflops(r)),
-                      counted(r.threads, "thread"), r.candidate);
+                      counted(r.threads, "thread"), r.explanation.candidate);
   if (!bound) return text;
   return text + fmt::format(", {:.0f} % of the {} bound of {} GFLOP/s", 100 * bound->seconds / r.kernel_s,
                             bound->kind, digits_text(bound->gflops));
@@ -111,13 +111,6 @@ void print_factor(std::FILE* out, const FactorJobReport& r, Routine routine,
                seconds_text(r.verify_s), r.verification->ratio, SystemVerifyResult::bound);
 }
 
-void print_decisions(std::FILE* out, const FactorJobReport& r) {
-  for (const Decision& one : r.decisions)
-    fmt::print(out, "{}\n",
-               people::wrapped(fmt::format("{}: {}{}", one.candidate, one.accepted ? "taken" : "not taken",
-                                           one.reason.empty() ? "" : "; " + one.reason)));
-}
-
 nlohmann::json factor_row(const FactorJobReport& r, Routine routine, const std::optional<Bound>& bound) {
   nlohmann::json json{{"family", "factor"},
                       {"problem", r.problem},
@@ -135,7 +128,7 @@ nlohmann::json factor_row(const FactorJobReport& r, Routine routine, const std::
                       {"target", "cpu"},
                       {"impl", "tilewright"},
                       {"impl_version", TILEWRIGHT_VERSION},
-                      {"candidate", r.candidate},
+                      {"candidate", r.explanation.candidate},
                       {"config", nullptr},
                       {"samples", 1},
                       {"gflops", factor_gflops(r)},
@@ -164,7 +157,7 @@ void run_factor_verb(const FactorFlags& flags, Routine routine) {
   JsonLines json(flags.json);
   const FactorJobReport report = run_factor_job(request);
   const auto bound = cpu_bound(report.dtype, report.flops, report.moved, report.threads);
-  if (flags.explain) print_decisions(json.people(), report);
+  if (flags.explain) fmt::print(json.people(), "{}", people::wrapped(report.explanation.decisions_text()));
   print_factor(json.people(), report, routine, bound);
   if (json) json.write(factor_row(report, routine, bound));
 }

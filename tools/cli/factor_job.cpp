@@ -157,7 +157,7 @@ class FactorJob {
     report_.flops = (is_complex(dtype()) ? 8.0 : 2.0) * factor_operations(work) * double(report_.count);
     if (report_.count == 0 || report_.m == 0 || report_.n == 0 || (has_b_ && report_.nrhs == 0)) return;
     const FactorRanking ranking = choose_factor({context_, work, request_.options});
-    report_.candidate = ranking.winner->name, report_.decisions = ranking.decisions;
+    report_.explanation = ranking;
   }
 
   // The output lies like the array whose place it takes, unless right sides stand for several problems.

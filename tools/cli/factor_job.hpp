@@ -37,10 +37,9 @@ struct FactorJobReport {
   std::string problem;  // "gesv:f64:n=8,nrhs=1,batch=1000"
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0, nrhs = 0, count = 0;
-  std::string layout;           // of A
-  double flops = 0, moved = 0;  // operations, and bytes that are read and written
-  std::string candidate;        // "" if there is nothing to compute
-  std::vector<Decision> decisions;
+  std::string layout;                          // of A
+  double flops = 0, moved = 0;                 // operations, and bytes that are read and written
+  Explanation explanation;                     // without a candidate if there is nothing to compute
   std::int64_t failed = 0, first_failed = -1;  // problems with an info
   int first_info = 0;
   std::string failure;  // the sentence about them; "" if there are none

@@ -38,7 +38,8 @@ void check_forms(const ScalarsVary& planned, const Operands& operands);
 std::shared_ptr<const GemmLargeForecastModel> large_forecast_model(const PlanRequest& request,
                                                                    const GpuLimits& limits);
 // The same of batches of one launch.
-std::shared_ptr<const GemmLargeBatchModel> large_batch_model(const PlanRequest& request, const GpuLimits& limits);
+std::shared_ptr<const GemmLargeBatchModel> large_batch_model(const PlanRequest& request,
+                                                             const GpuLimits& limits);
 // True if the batch's problems are products that gpu_large computes by one launch.
 bool is_large_batch(const GemmProblem& problem);
 

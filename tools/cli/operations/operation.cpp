@@ -15,6 +15,13 @@ nlohmann::json number_or_null(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+nlohmann::json decision_json(const Decision& said, const std::string& does) {
+  nlohmann::json object = {{"name", said.candidate}, {"taken", said.accepted}, {"reason", said.reason}};
+  if (said.seconds) object.update({{"predicted_s", *said.seconds}, {"predicted_error", said.error}});
+  if (!does.empty()) object["description"] = said.accepted ? does : "";
+  return object;
+}
+
 }  // namespace
 
 const ToolOperations& tool_operations() {
@@ -47,33 +54,21 @@ std::string example_problems(const ToolOperations& operations, const char* separ
   return fmt::format("{}", fmt::join(all, separator));
 }
 
-nlohmann::json decision_json(const Decision& said) {
-  nlohmann::json object = {{"name", said.candidate}, {"taken", said.accepted}, {"reason", said.reason}};
-  if (said.seconds) object.update({{"predicted_s", *said.seconds}, {"predicted_error", said.error}});
-  return object;
-}
-
 nlohmann::json explanation_json(const Explanation& said, const std::string& text) {
   nlohmann::json object = {{"problem", said.asked},
                            {"candidate", said.candidate},
                            {"candidates", nlohmann::json::array()},
                            {"text", text}};
-  for (const Decision& one : said.decisions) {
-    object["candidates"].push_back(decision_json(one));
-    object["candidates"].back()["description"] = one.accepted ? said.does : "";
-  }
+  for (const Decision& one : said.decisions) object["candidates"].push_back(decision_json(one, said.does));
   const bool is_tuned = said.known.match != WisdomMatch::none;
   object["config"] = said.known.config;
   object["config_source"] = is_tuned ? nlohmann::json(said.known.source) : nlohmann::json();
   object["wisdom_match"] = to_string(said.known.match);
   object["predicted_s"] = number_or_null(said.predicted_s);
-  add_recorded(object, said.known.recorded);
-  return object;
-}
-
-void add_recorded(nlohmann::json& object, const RecordedTime& recorded) {
+  const RecordedTime& recorded = said.known.recorded;
   object["recorded_seconds"] = recorded.seconds > 0 ? nlohmann::json(recorded.seconds) : nlohmann::json();
   object["regret"] = recorded.seconds > 0 ? number_or_null(recorded.regret()) : nlohmann::json();
+  return object;
 }
 
 std::vector<const BenchFamily*> bench_families(const ToolOperations& operations) {

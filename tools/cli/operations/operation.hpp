@@ -75,14 +75,9 @@ const ToolOperation& operation_of(const ToolOperations& operations, const std::v
 // An example of each, such as "gemm:... or lu:...".
 std::string example_problems(const ToolOperations& operations, const char* separator);
 
-// A candidate's answer: name, taken, reason and, where it offers them, seconds of one problem and their
-// error.
-nlohmann::json decision_json(const Decision& decision);
-
-// Returns the JSON of `explain` that all operations share: the candidates, and the config with its record.
+// Returns the JSON of `explain` that all operations share: of each candidate name, taken, reason and, where
+// it offers them, seconds of one problem and their error; and the config with its record (null if none).
 nlohmann::json explanation_json(const Explanation& said, const std::string& text);
-// Adds what the record measured; null if it was not measured.
-void add_recorded(nlohmann::json& object, const RecordedTime& recorded);
 
 // Return the families of all operations, and those of no operation: layout, transfer and overhead.
 std::vector<const BenchFamily*> bench_families(const ToolOperations& operations);

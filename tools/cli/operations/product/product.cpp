@@ -37,20 +37,18 @@ GemmOptions options_from(const ExplainFlags& flags) {
 }
 
 nlohmann::json plan_json(const GemmPlan::Impl& plan) {
-  nlohmann::json object = {{"problem", to_string(plan.problem)}, {"candidate", plan.candidate}};
-  for (const Decision& decision : plan.decisions) object["candidates"].push_back(decision_json(decision));
+  nlohmann::json object = explanation_json(plan, explain_plan(plan));
+  object["problem"] = to_string(plan.problem);
   if (plan.runner == nullptr) return object;
   for (const char* key : {"bound_s", "bound_gflops", "bound_kind", "ceiling", "config_source", "threads"})
     object[key] = nullptr;
   object["device"] = plan.runner->device();
   object["config"] = plan.runner->config();
   object["metrics"] = plan.runner->metrics();
-  object["wisdom_match"] = to_string(plan.known.match);
   if (!plan.runner->config().is_null()) object["config_source"] = plan.known.source;
   if (plan.problem.location == Location::host) object["threads"] = plan.runner->thread_count();
   const std::optional<double> predicted_s = predicted_seconds(plan);
   object["predicted_s"] = predicted_s ? nlohmann::json(*predicted_s) : nlohmann::json();
-  add_recorded(object, plan.known.recorded);
   if (const auto kept = kept_bound(plan.problem, plan.runner->device(), plan.runner->thread_count());
       kept && plan.runner->bound().empty()) {
     object["bound_s"] = kept->bound.seconds, object["bound_gflops"] = kept->bound.gflops;
