@@ -86,7 +86,7 @@ class LuCase {
         info_(gpu, 8),
         tools_(std::make_shared<LuTools>(gpu, compiler, options.room)),
         ours_(tools_, {dtype_of<T>, m, n, m, options.nb},
-              {usual_node(1, {gpu.limits().name}).gpus[0].gemm[std::size_t(dtype_of<T>)]}),
+              {default_node(1, {gpu.limits().name}).gpus[0].gemm[std::size_t(dtype_of<T>)]}),
         workspace_(gpu, std::size_t(ours_.workspace_bytes())),
         stream_(gpu) {
     original_.write(host_.data(), bytes());

@@ -129,7 +129,7 @@ int for_each_run(const BatchName& name, const GroupArguments<T, Int, OpName>& x,
 
 template <class T, class Int, class OpName>
 void run_group_batch(const BatchName& name, const GroupArguments<T, Int, OpName>& x, Forward forward) {
-  if (name.found.way == Way::pass) return forward();
+  if (name.found.route == Route::pass) return forward();
   const auto plainly = [&] {
     (void)for_each_run<T>(name, x, [](const auto&... run) { multiply_plainly<T>(run...); });
   };
@@ -176,7 +176,7 @@ void compute_strided(Context& context, const GemmArguments<T>& x, const Strides<
 
 template <class T>
 void run_strided_batch(const BatchName& name, GemmArguments<T> x, Strides<T> s, Forward forward) {
-  if (name.found.way == Way::pass) return forward();
+  if (name.found.route == Route::pass) return forward();
   if (name.by_rows) {
     x = transposed(x);
     std::swap(s.a, s.b);

@@ -26,14 +26,14 @@ bool compute_groups(const StandardInfo& info, bool by_rows, const GroupList<T>& 
   Context* const own = context();
   if (own == nullptr) return false;
   int nobody_asks = 0;
-  const bool told = info.report != Report::none;
-  const BatchInfo wanted{mode_of(info.report), told ? info.codes : &nobody_asks};
+  const bool reports = info.report != Report::none;
+  const BatchInfo wanted{mode_of(info.report), reports ? info.codes : &nobody_asks};
   gemm_grouped<T>(*own, groups.all(), default_options(), wanted);
   const auto& own_codes = by_rows ? codes_by_rows : codes;
-  for (std::int64_t i = 0; told && i < info.count(); ++i)
+  for (std::int64_t i = 0; reports && i < info.count(); ++i)
     if (info.codes[i] < 0 && info.codes[i] > -int(own_codes.size()))
       info.codes[i] = own_codes[std::size_t(-info.codes[i])];
-  if (!told) info.codes[0] = 0;
+  if (!reports) info.codes[0] = 0;
   return true;
 }
 

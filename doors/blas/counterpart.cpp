@@ -25,7 +25,7 @@ const void* base_of(const void* address) {
 }
 
 // True if the address lies in this library, or in another copy of it, which would send calls back.
-bool is_ours(void* address) {
+bool is_own(void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0) return false;
   static constinit Once<const void* const> once;
@@ -55,7 +55,7 @@ std::vector<std::string> loaded_paths() {
 
 void* symbol_of(void* handle, const char* const* names) {
   for (; *names != nullptr; ++names)
-    if (void* address = dlsym(handle, *names); address != nullptr && !is_ours(address)) return address;
+    if (void* address = dlsym(handle, *names); address != nullptr && !is_own(address)) return address;
   return nullptr;
 }
 
@@ -94,7 +94,7 @@ void take_working_memory(void* handle) {
 }
 
 // Lists the usual libraries with integers of this width; the library that the user names comes first.
-std::vector<std::string> usual_libraries(bool wide) {
+std::vector<std::string> default_libraries(bool wide) {
   std::vector<std::string> names;
   if (const std::string& named = settings().library; !named.empty()) names.push_back(named);
   for (const char* name : {"libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so",
@@ -126,7 +126,7 @@ Candidate find_candidate(const char* symbol, const char* const* spellings, const
     const bool foreign = !wide && is_wide(loaded.handle, symbol);
     if (!foreign || names == called.data()) return {std::move(loaded), foreign};
   }
-  for (const std::string& library : usual_libraries(wide)) {
+  for (const std::string& library : default_libraries(wide)) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) continue;
     const std::array<const char*, 2> as_plain{plain, nullptr};
@@ -160,7 +160,7 @@ const Found& Counterpart::found_without_memory() noexcept {
   int state = unasked;
   if (without_memory_.compare_exchange_strong(state, asking)) {
     void* const next = dlsym(RTLD_NEXT, symbol_);
-    if (next != nullptr && !is_ours(next)) next_ = {next, Way::pass};
+    if (next != nullptr && !is_own(next)) next_ = {next, Route::pass};
     without_memory_.store(state = asked);
   }
   while (state == asking) state = without_memory_.load();
@@ -185,9 +185,9 @@ const Found& Counterpart::find_or_throw() {
     take_working_memory(other.symbol.handle);
     found->library = name_of(found->routine);
     if (other.foreign || (wanted.mode == Mode::off && !wanted.observes()))
-      found->way = Way::pass;
+      found->route = Route::pass;
     else if (wanted.mode == Mode::automatic && !wanted.observes())
-      found->way = Way::quick;
+      found->route = Route::quick;
   }
   const Found* expected = nullptr;
   if (found_.compare_exchange_strong(expected, found.get(), std::memory_order_acq_rel))

@@ -10,7 +10,7 @@
 namespace tilewright::blas {
 
 // The path that calls of a name take.
-enum class Way : std::uint8_t {
+enum class Route : std::uint8_t {
   pass,     // every call goes to the counterpart
   quick,    // calls that win are served here, without observation
   careful,  // extra work: all calls are served here, there is no counterpart, or calls are observed
@@ -18,7 +18,7 @@ enum class Way : std::uint8_t {
 
 struct Found {
   void* routine = nullptr;  // null: no other library has the routine
-  Way way = Way::careful;
+  Route route = Route::careful;
   std::string library{};  // file name of the library that has the routine, without its folder
 };
 

@@ -30,14 +30,14 @@ template <class T, class F>
 [[gnu::always_inline]] inline void run_gemm(Counterpart& other, const GemmArguments<T>& x, bool by_rows,
                                             void (*report)(const Counterpart&, int), const F& forward) {
   const Found& found = other.found();
-  if (found.way == Way::quick) [[likely]] {
+  if (found.route == Route::quick) [[likely]] {
     if (is_small_win(x)) {
       Context* const small = for_small();
       if (small != nullptr && serve(*small, x, default_options())) return;
       return forward();
     }
     if (flops_of(x) < least_gpu_flops || !may_use_gpus()) return forward();
-  } else if (found.way == Way::pass) {
+  } else if (found.route == Route::pass) {
     return forward();
   }
   run_carefully(other, found, x, by_rows, report, forward);

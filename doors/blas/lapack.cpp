@@ -135,7 +135,7 @@ int system_fault(Int n, Int nrhs, Int lda, Int ldb) {
 // Reports a bad argument, by the counterpart or by xerbla and info. Returns true if there was one.
 template <class Int>
 bool refuses(const Counterpart& other, const Found& found, int fault, Int* info, const Forward& forward) {
-  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) {
+  if (found.route == Route::pass || (fault != 0 && found.routine != nullptr)) {
     forward();
     return true;
   }
@@ -272,7 +272,7 @@ Int lapacke_fault(int fault, bool by_rows, std::initializer_list<std::tuple<Int,
 }
 
 template <class Int>
-Int told(const Counterpart& other, Int info) {
+Int reported(const Counterpart& other, Int info) {
   if (info < 0)
     succeeds([&] { return complain(fmt::format("wrong parameter {} in {}", -info, other.symbol())), true; });
   return info;
@@ -291,8 +291,8 @@ Int lapacke_getrf(Counterpart& other, int layout, Int m, Int n, T* a, Int lda, I
   Int fault = by_rows || layout == col_major ? 0 : -1;
   if (fault == 0)
     fault = lapacke_fault<Int>(factor_fault(m, n, columns_ld), by_rows && m >= 0 && n >= 0, {{lda, n, 5}});
-  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
-  if (fault != 0) return told(other, fault);
+  if (found.route == Route::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
+  if (fault != 0) return reported(other, fault);
   run_routine(
       factor_routine<T>(other, found, m, n), [&] { return gpus_factor(dtype_of<T>, m, n, columns_ld); },
       [&](Context& context) {
@@ -324,8 +324,8 @@ Int lapacke_getrs(Counterpart& other, int layout, char op, Int n, Int nrhs, cons
     fault = lapacke_fault<Int>(
         solve_fault(named, n, nrhs, by_rows ? std::max<Int>(1, n) : lda, by_rows ? std::max<Int>(1, n) : ldb),
         by_rows, {{lda, n, 6}, {ldb, nrhs, 9}});
-  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
-  if (fault != 0) return told(other, fault);
+  if (found.route == Route::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
+  if (fault != 0) return reported(other, fault);
   run_routine(
       solve_routine<T>(other, found, n, nrhs), [] { return false; },
       [&](Context& context) {
@@ -357,8 +357,8 @@ Int lapacke_gesv(Counterpart& other, int layout, Int n, Int nrhs, T* a, Int lda,
     fault = lapacke_fault<Int>(
         system_fault(n, nrhs, by_rows ? std::max<Int>(1, n) : lda, by_rows ? std::max<Int>(1, n) : ldb),
         by_rows, {{lda, n, 5}, {ldb, nrhs, 8}});
-  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
-  if (fault != 0) return told(other, fault);
+  if (found.route == Route::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
+  if (fault != 0) return reported(other, fault);
   run_routine(
       system_routine<T>(other, found, n, nrhs),
       [&] { return gpus_factor(dtype_of<T>, n, n, by_rows ? std::max<Int>(1, n) : lda); },

@@ -29,8 +29,8 @@ struct StandardInfo {
   // Tells the code of a problem; of a group or a call the first code that is not 0 stays.
   void put(std::int64_t group, std::int64_t problem, int code) const {
     if (report == Report::none || code == 0) return;
-    int& told = codes[report == Report::all ? problem : report == Report::group ? group : 0];
-    if (told == 0) told = code;
+    int& reported = codes[report == Report::all ? problem : report == Report::group ? group : 0];
+    if (reported == 0) reported = code;
   }
 };
 

@@ -75,7 +75,7 @@ struct StridedCall {
 template <class Int, class Compute>
 void run_strided(const StridedCall<Int>& call, int fault, std::int64_t largest, Compute&& compute,
                  Forward forward, Forward plainly) {
-  if (call.found.way == Way::pass) return forward();
+  if (call.found.route == Route::pass) return forward();
   if (fault != 0) return call.found.routine != nullptr ? forward() : call.tell(fault);
   const bool here = serves_here(call.found, [&] { return largest <= small_limit && for_small() != nullptr; });
   serve_or_forward(

@@ -107,7 +107,7 @@ struct TriangleName {
 template <class T>
 void run_triangle(const TriangleName& name, const Found& found, const TriangleArguments<T>& x,
                   const TriangleLeaf<T>& leaf, Forward forward) {
-  if (found.way == Way::pass) return forward();
+  if (found.route == Route::pass) return forward();
   if (name.fault != 0) return found.routine != nullptr ? forward() : name.report(name.other, name.fault);
   const bool whole = found.routine == nullptr || succeeds([] { return settings().mode == Mode::all; });
   const bool here = serves_here(found, [&] { return gpus_win(x.square(x.n / 2)); });

@@ -227,8 +227,8 @@ OutputFile::OutputFile(OutputName name) : name_(std::move(name)), place_(find_ou
   if (!exists() || place_.stream) return;
   if (S_ISBLK(place_.status->st_mode) || S_ISSOCK(place_.status->st_mode))
     name_.refuse("exists and is not a file");
-  const bool is_ours = place_.status->st_uid == ::geteuid() || ::geteuid() == 0;
-  if ((!is_ours || must_stay(*place_.status)) && !is_writable())
+  const bool is_own = place_.status->st_uid == ::geteuid() || ::geteuid() == 0;
+  if ((!is_own || must_stay(*place_.status)) && !is_writable())
     name_.fail(fmt::format("belongs to user {}, has {} names and cannot be written", place_.status->st_uid,
                            place_.status->st_nlink),
                errno);

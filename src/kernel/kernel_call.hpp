@@ -57,7 +57,7 @@ class KernelCall {
   // Runs on another stack if the kernel needs much.
   void run(const GemmSmallCpuKernel& kernel, std::size_t stack_bytes) {
     arguments_.self = &kernel;
-    if (stack_bytes <= usual_stack_bytes) return kernel.function()(&arguments_);
+    if (stack_bytes <= small_stack_bytes) return kernel.function()(&arguments_);
     call_with_stack(
         stack_bytes,
         [](void* given) {

@@ -80,12 +80,12 @@ inline const Accuracy& worse_of(const Accuracy& x, const Accuracy& y) {
   return x.share() > y.share() ? x : y;
 }
 
-// Returns the ratio of the root mean square errors of `ours` and `peer` on the same problem, which repeats
+// Returns the ratio of the root mean square errors of `own` and `peer` on the same problem, which repeats
 // within some percent, whereas the largest error varies with the order of a sum. 1 if neither errs, infinite
-// if `ours` alone does.
-inline double error_ratio(const Accuracy& ours, const Accuracy& peer) {
-  if (peer.rms > 0) return ours.rms / peer.rms;
-  return ours.rms > 0 ? std::numeric_limits<double>::infinity() : 1;
+// if `own` alone does.
+inline double error_ratio(const Accuracy& own, const Accuracy& peer) {
+  if (peer.rms > 0) return own.rms / peer.rms;
+  return own.rms > 0 ? std::numeric_limits<double>::infinity() : 1;
 }
 
 }  // namespace tilewright

@@ -177,8 +177,8 @@ class ConfigChoices {
   std::string why_slower(const WisdomAnswer& answer, const Config& config) {
     if (answer.match == WisdomMatch::exact || family_.cost == nullptr || config == first_rule()) return "";
     if (!rule_cost_) rule_cost_ = family_.cost(first_rule());
-    constexpr double usual_gain = 0.03;  // of a tuned config; assumed
-    const double gain = std::log1p(answer.recorded.regret().value_or(usual_gain));
+    constexpr double assumed_gain = 0.03;  // of a tuned config; assumed
+    const double gain = std::log1p(answer.recorded.regret().value_or(assumed_gain));
     const double forecast = std::log(family_.cost(config) / *rule_cost_);
     const double of_record = 1 / square(record_error(*request_, answer)),
                  of_forecast = 1 / square(family_.cost_error);

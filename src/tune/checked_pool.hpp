@@ -24,11 +24,11 @@ struct SearchPace {
   double shortest_turn_s, longest_screening_s, longest_halving_s, longest_final_s;
   // Fractions of the budget at the end of the strategy and of halving; equal: no halving.
   double strategy_share, halving_share;
-  double incumbent_tie;          // the gain that a config needs over the incumbent
-  double search_share = 1;       // of the budget; the rest is for findings()
-  double usual_budget_s = 2;     // default
-  double weighed_budget_s = 60;  // default with energy, whose turns take a second
-  double check_budget_s = 0.3;   // default for checking a stored record
+  double incumbent_tie;         // the gain that a config needs over the incumbent
+  double search_share = 1;      // of the budget; the rest is for findings()
+  double default_budget_s = 2;  // default
+  double energy_budget_s = 60;  // default with energy, whose turns take a second
+  double check_budget_s = 0.3;  // default for checking a stored record
 };
 
 // The number of candidates that are made side by side.

@@ -19,8 +19,8 @@ constexpr std::size_t most_halved = 128;
 constexpr std::size_t most_wrongs_kept = 64;
 constexpr int wanted_rounds = 12;  // of the contest, more where the budget allows
 // With energy: fractions of the budget at the end of screening and of weighing.
-constexpr double weighed_screening_share = 0.3, weighing_share = 0.5;
-constexpr std::size_t most_weighed = 24;
+constexpr double energy_screening_share = 0.3, energy_share_of_budget = 0.5;
+constexpr std::size_t most_metered = 24;
 
 struct Stopped {};
 
@@ -55,7 +55,7 @@ class SearchLoop : public Evaluator {
     try {
       try_candidates();
       if (needs_energy())
-        weigh();
+        measure_energy();
       else
         halve();
       decide();
@@ -78,7 +78,7 @@ class SearchLoop : public Evaluator {
   double shortest_energy_s() const {
     return std::max(options_.window_s, pool_.shortest_energy_s(*options_.meter));
   }
-  double screening_share() const { return needs_energy() ? weighed_screening_share : pace_.strategy_share; }
+  double screening_share() const { return needs_energy() ? energy_screening_share : pace_.strategy_share; }
   double spent() const { return (options_.clock.now() - begin_s_) / options_.budget_s; }
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
 
@@ -127,8 +127,8 @@ class SearchLoop : public Evaluator {
       throw Error(ErrorCode::internal, "config",
                   fmt::format("{} was timed before and is wrong now: {}", config.dump(), pool_.failure(i)));
     const double before_s = options_.clock.now();
-    const bool weighed = needs_energy() && (stage == "weigh" || stage == "final");
-    const Metrics metrics = weighed ? pool_.time_with_energy(i, turn_s, *options_.meter)
+    const bool metered = needs_energy() && (stage == "weigh" || stage == "final");
+    const Metrics metrics = metered ? pool_.time_with_energy(i, turn_s, *options_.meter)
                                     : Metrics{pool_.time(i, turn_s).seconds, std::nullopt};
     options_.clock.count(std::max(turn_s, pace_.shortest_turn_s));
     beyond_turn_s_ += (std::max(0.0, options_.clock.now() - before_s - turn_s) - beyond_turn_s_) / 8;
@@ -221,11 +221,11 @@ class SearchLoop : public Evaluator {
   }
 
   // With energy: measures each fast candidate's energy once, first the default, which normalises the values.
-  void weigh() {
+  void measure_energy() {
     const double turn_s = shortest_energy_s();
     // May be too large for an index: a meter without a shortest time has turns of length 0.
-    const double affordable = turn_s > 0 ? left_s(weighing_share) / turn_s : double(most_weighed);
-    keep_best(std::size_t(std::clamp(affordable, double(least_finalists), double(most_weighed))),
+    const double affordable = turn_s > 0 ? left_s(energy_share_of_budget) / turn_s : double(most_metered);
+    keep_best(std::size_t(std::clamp(affordable, double(least_finalists), double(most_metered))),
               TuneObjective());
     std::vector<std::size_t> list = std::exchange(alive_, {});
     if (right(0)) {
@@ -234,7 +234,7 @@ class SearchLoop : public Evaluator {
     }
     for (auto& looks : seen_) looks.clear();  // of short turns, at other clocks
     for (const std::size_t i : list) {
-      if (alive_.size() >= least_finalists && spent() >= weighing_share) break;
+      if (alive_.size() >= least_finalists && spent() >= energy_share_of_budget) break;
       seen_[i].push_back(turn(i, "weigh", turn_s));
       alive_.push_back(i);
     }

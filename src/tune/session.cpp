@@ -29,17 +29,18 @@ class OneThreadInChild {
 }  // namespace
 
 struct TuneSession::Impl {
-  Impl(SessionOptions given, Operations wanted, TuneWatcher& told)
-      : options(std::move(given)), operations(std::move(wanted)), watcher(told) {
+  Impl(SessionOptions given, Operations wanted, TuneWatcher& watcher_given)
+      : options(std::move(given)), operations(std::move(wanted)), watcher(watcher_given) {
     strategy_named(options.strategy);
-    const bool weighs = options.objective.needs_energy();
-    double usual_s = 0;
+    const bool needs_energy = options.objective.needs_energy();
+    double default_s = 0;
     for (const auto& operation : operations) {
-      usual_s += weighs ? operation->pace().weighed_budget_s : operation->pace().usual_budget_s;
-      if (weighs && operation->location() == Location::host)  // of GPUs it is known when they are opened
+      default_s += needs_energy ? operation->pace().energy_budget_s : operation->pace().default_budget_s;
+      if (needs_energy &&
+          operation->location() == Location::host)  // of GPUs it is known when they are opened
         (void)operation->meter(options.objective);
     }
-    budget_s = options.budget_s.value_or(usual_s);
+    budget_s = options.budget_s.value_or(default_s);
     if (options.log.path.empty()) return;
     nlohmann::json run = options.log.run;
     run["strategy"] = options.strategy;

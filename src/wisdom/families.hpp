@@ -25,11 +25,11 @@ void add_family(std::string name, WisdomFamily family);
 template <class Config>
 nlohmann::json complete_fields(const nlohmann::json& config) {
   constexpr std::int64_t largest = 1 << 16;
-  const nlohmann::json usual = to_json(Config());
+  const nlohmann::json defaults = to_json(Config());
   nlohmann::json complete = to_json(from_json<Config>(config));
   for (const auto& [name, value] : complete.items()) {
     if (!value.is_number_integer()) continue;
-    const std::int64_t least = std::min<std::int64_t>(0, usual.at(name).template get<std::int64_t>());
+    const std::int64_t least = std::min<std::int64_t>(0, defaults.at(name).template get<std::int64_t>());
     if (const auto number = value.template get<std::int64_t>(); number < least || number > largest)
       throw Error(ErrorCode::invalid_argument, name,
                   fmt::format("{} = {} is not between {} and {}", name, number, least, largest));

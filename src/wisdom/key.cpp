@@ -100,11 +100,11 @@ std::string variant_key(const GemmProblem& problem) {
   GemmProblem one = without_levels(spelled_once(problem));
   one.batch_count = problem.location == Location::device ? count_class(problem.batch_count) : 1;
   if (one.layout == Layout::interleaved) one.block = 1;
-  GemmProblem usual = one;
-  usual.lda = usual.ldb = usual.ldc = usual.stride_a = usual.stride_b = usual.stride_c = 0;
-  usual.alpha = Scalar::one;
-  usual.location = Location::host;
-  return one == packed(usual) ? "" : to_string(one);
+  GemmProblem plain = one;
+  plain.lda = plain.ldb = plain.ldc = plain.stride_a = plain.stride_b = plain.stride_c = 0;
+  plain.alpha = Scalar::one;
+  plain.location = Location::host;
+  return one == packed(plain) ? "" : to_string(one);
 }
 
 std::int64_t packed_traits(const GemmProblem& p) {

@@ -51,16 +51,16 @@ constexpr std::tuple<const char*, double GpuModel::*, double> numbers_of_gpu[] =
 double flops_of(DType dtype) { return is_complex(dtype) ? 8 : 2; }
 bool is_double(DType dtype) { return dtype == DType::f64 || dtype == DType::c128; }
 
-GemmTime usual_gemm(DType dtype, double flops_per_s, double start_s, double waiting_k) {
+GemmTime default_gemm_time(DType dtype, double flops_per_s, double start_s, double waiting_k) {
   return {.start_s = start_s, .s_per_product = flops_of(dtype) / flops_per_s, .waiting_k = waiting_k};
 }
 
-TransferTime usual_transfer(double bytes_per_s, double start_s) { return {start_s, 1 / bytes_per_s}; }
+TransferTime default_transfer(double bytes_per_s, double start_s) { return {start_s, 1 / bytes_per_s}; }
 
-constexpr double usual_host_flops_per_thread = 35e9;  // f64
+constexpr double default_host_flops_per_thread = 35e9;  // f64
 // The rate of deep and wide products on a GPU, of any type; k = 100, or 64 columns, reach half of it.
-constexpr double usual_gpu_flops = 60e12;
-constexpr double usual_waiting_k = 100, usual_waiting_columns = 64;
+constexpr double default_gpu_flops = 60e12;
+constexpr double default_waiting_k = 100, default_waiting_columns = 64;
 
 }  // namespace
 
@@ -83,19 +83,20 @@ TransferTime HostModel::copy_by(int copy_threads) const {
   return copies.back().time;
 }
 
-NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names) {
+NodeModel default_node(int host_threads, const std::vector<std::string>& gpu_names) {
   NodeModel node;
   HostModel& host = node.host;
   host.threads = std::max(1, host_threads);
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const DType dtype = DType(i);
-    const double rate = usual_host_flops_per_thread * host.threads * (is_double(dtype) ? 1 : 2);
-    host.gemm[i] = usual_gemm(dtype, rate, host.threads > 1 ? 10e-6 : 1e-6, 8);
+    const double rate = default_host_flops_per_thread * host.threads * (is_double(dtype) ? 1 : 2);
+    host.gemm[i] = default_gemm_time(dtype, rate, host.threads > 1 ? 10e-6 : 1e-6, 8);
     // C is read and written once, by which thin products are slower.
     host.gemm[i].s_per_c = 2 * double(size_bytes(dtype)) / 250e9;
   }
-  host.copies = {
-      {1, usual_transfer(13.4e9, 1e-6)}, {4, usual_transfer(42e9, 5e-6)}, {16, usual_transfer(51e9, 10e-6)}};
+  host.copies = {{1, default_transfer(13.4e9, 1e-6)},
+                 {4, default_transfer(42e9, 5e-6)},
+                 {16, default_transfer(51e9, 10e-6)}};
   host.register_s_per_byte = 0.057 / double(1 << 30);
   host.memory_bytes_per_s = 110e9;
   host.gamma = 0.1;
@@ -105,16 +106,16 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
     GpuModel gpu;
     gpu.name = name;
     gpu.memory_bytes = std::int64_t(16) << 30;
-    gpu.to_device = gpu.to_host = usual_transfer(55e9, 8e-6);
-    gpu.pageable_to_device = usual_transfer(10e9, 15e-6);
-    gpu.pageable_to_host = usual_transfer(17e9, 15e-6);
+    gpu.to_device = gpu.to_host = default_transfer(55e9, 8e-6);
+    gpu.pageable_to_device = default_transfer(10e9, 15e-6);
+    gpu.pageable_to_host = default_transfer(17e9, 15e-6);
     gpu.row_s = 120e-9;
     gpu.duplex = 1.13;
     gpu.memory_bytes_per_s = 2e12;
     // Without having been measured, other GPUs are taken to be out of reach: both ways are right.
     for (std::size_t i = 0; i < dtype_count; ++i) {
-      gpu.gemm[i] = usual_gemm(DType(i), usual_gpu_flops, 10e-6, usual_waiting_k);
-      gpu.gemm[i].s_per_ab = usual_waiting_columns * gpu.gemm[i].s_per_product;
+      gpu.gemm[i] = default_gemm_time(DType(i), default_gpu_flops, 10e-6, default_waiting_k);
+      gpu.gemm[i].s_per_ab = default_waiting_columns * gpu.gemm[i].s_per_product;
     }
     node.gpus.push_back(gpu);
   }
@@ -263,7 +264,7 @@ class Assembly {
 
 NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::string& blas, int host_threads,
                      const std::vector<std::string>& gpu_names) {
-  NodeModel node = usual_node(host_threads, gpu_names);
+  NodeModel node = default_node(host_threads, gpu_names);
   Assembly assembly(wisdom);
   const auto each_dtype = [](auto&& f) {
     for (std::size_t i = 0; i < dtype_count; ++i) f(i, to_string(DType(i)));

@@ -120,7 +120,7 @@ struct NodeModel {
 };
 
 // Round figures of a current node: good enough to choose between plans that differ much.
-NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names);
+NodeModel default_node(int host_threads, const std::vector<std::string>& gpu_names);
 
 // The fitted models of this host and these GPUs, with round figures for missing ones. `host`: the CPU's name
 // as in records; `blas`: the library that its products were timed with.

@@ -19,7 +19,7 @@ namespace tilewright::sqlite {
 namespace {
 
 // SQLite's files for Unix, even if the program has another default.
-sqlite3_vfs* usual_files() {
+sqlite3_vfs* default_vfs() {
   sqlite3_vfs* const files = sqlite3_vfs_find("unix");
   if (files == nullptr) throw std::bad_alloc();
   return files;
@@ -34,15 +34,15 @@ struct ShyFile {
   int sector_bytes, traits;
   bool is_open;
 
-  sqlite3_file* usual() { return reinterpret_cast<sqlite3_file*>(this + 1); }
+  sqlite3_file* inner() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 
   int open(int* opened_flags) {
     if (is_open) return SQLITE_OK;
     int known = flags;
-    const int code = files->xOpen(files, name, usual(), flags, &known);
+    const int code = files->xOpen(files, name, inner(), flags, &known);
     if (opened_flags != nullptr) *opened_flags = known;
     if (code != SQLITE_OK) {
-      if (usual()->pMethods != nullptr) usual()->pMethods->xClose(usual());
+      if (inner()->pMethods != nullptr) inner()->pMethods->xClose(inner());
       return code;
     }
     is_open = true;
@@ -53,7 +53,7 @@ struct ShyFile {
   int close() {
     if (!is_open) return SQLITE_OK;
     is_open = false;
-    return usual()->pMethods->xClose(usual());
+    return inner()->pMethods->xClose(inner());
   }
 };
 
@@ -72,7 +72,7 @@ struct Opening<function> {
   static int call(sqlite3_file* file, Args... args) {
     ShyFile& own = shy(file);
     if (const int code = own.open(nullptr); code != SQLITE_OK) return code;
-    return (own.usual()->pMethods->*function)(own.usual(), args...);
+    return (own.inner()->pMethods->*function)(own.inner(), args...);
   }
 };
 template <auto function>
@@ -88,7 +88,7 @@ int unlock(sqlite3_file* file, int level) {
 }
 int control(sqlite3_file* file, int operation, void* argument) {
   ShyFile& own = shy(file);
-  return own.is_open ? own.usual()->pMethods->xFileControl(own.usual(), operation, argument)
+  return own.is_open ? own.inner()->pMethods->xFileControl(own.inner(), operation, argument)
                      : SQLITE_NOTFOUND;
 }
 int sector_bytes(sqlite3_file* file) { return shy(file).sector_bytes; }
@@ -114,17 +114,17 @@ constexpr Io shy_methods = [] {
 }();
 
 int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* opened_flags) {
-  sqlite3_vfs* const usual = usual_files();
+  sqlite3_vfs* const vfs = default_vfs();
   file->pMethods = nullptr;
-  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return usual->xOpen(usual, name, file, flags, opened_flags);
-  ShyFile& own = *new (file) ShyFile{{&shy_methods}, usual, name, flags, 0, 0, false};
-  own.usual()->pMethods = nullptr;
+  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return vfs->xOpen(vfs, name, file, flags, opened_flags);
+  ShyFile& own = *new (file) ShyFile{{&shy_methods}, vfs, name, flags, 0, 0, false};
+  own.inner()->pMethods = nullptr;
   if (const int code = own.open(opened_flags); code != SQLITE_OK) {
     file->pMethods = nullptr;
     return code;
   }
-  own.sector_bytes = own.usual()->pMethods->xSectorSize(own.usual());
-  own.traits = own.usual()->pMethods->xDeviceCharacteristics(own.usual());
+  own.sector_bytes = own.inner()->pMethods->xSectorSize(own.inner());
+  own.traits = own.inner()->pMethods->xDeviceCharacteristics(own.inner());
   return SQLITE_OK;
 }
 
@@ -133,7 +133,7 @@ struct ShyFiles {
   sqlite3_vfs files;
   std::string name;
 
-  ShyFiles() : files(*usual_files()), name(fmt::format("tilewright-{}", fmt::ptr(this))) {
+  ShyFiles() : files(*default_vfs()), name(fmt::format("tilewright-{}", fmt::ptr(this))) {
     files.pNext = nullptr;
     files.zName = name.c_str();
     files.szOsFile += int(sizeof(ShyFile));
@@ -162,7 +162,7 @@ std::string first_bytes(const std::string& path, int count) {
   const fork_gate::Section section;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
-  sqlite3_vfs* const files = usual_files();
+  sqlite3_vfs* const files = default_vfs();
   const std::unique_ptr<const char, void (*)(const char*)> name(
       sqlite3_create_filename(path.c_str(), "", "", 0, nullptr),
       [](const char* text) { sqlite3_free_filename(const_cast<char*>(text)); });

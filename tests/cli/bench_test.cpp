@@ -280,8 +280,8 @@ TEST(HostStage, IsolatedCallsAreFewAndOnAnyBatch) {
     EXPECT_GT(on.stage->turn(one), 0);
     EXPECT_EQ(visited.size(), std::size_t(IsolatedCalls::least_calls));
     EXPECT_LT(*std::max_element(visited.begin(), visited.end()), on.stage->batches());
-    on.stage->weigh(one);
-    EXPECT_TRUE(one.weighings.empty());
+    on.stage->measure_energy(one);
+    EXPECT_TRUE(one.energy_samples.empty());
   }
 }
 
@@ -454,7 +454,7 @@ class HostEnergyTest : public ::testing::Test {
 TEST_F(HostEnergyTest, JoulesOfOneRun) {
   bench::HostEnergy energy(folder_.path().string());
   bench::Contender one;
-  energy.weigh(one, [&] {
+  energy.measure(one, [&] {
     spend(3);
     return 4.0;
   });
@@ -484,7 +484,7 @@ TEST_F(HostEnergyTest, WhatIsTooShortOrSharedWithGpusHasNone) {
   EXPECT_EQ(energy.watch(one, false, [] { return 0.5; }), 0.5);
   EXPECT_NE(one.energy_note.find("cannot be read"), std::string::npos) << one.energy_note;
   const bench::HostEnergy none(folder_ / "nowhere");
-  none.weigh(one, run);
+  none.measure(one, run);
   EXPECT_FALSE(one.joules.has_value());
   EXPECT_NE(one.energy_note, "");
   EXPECT_EQ(none.why_none("no energy is measured"), one.energy_note);

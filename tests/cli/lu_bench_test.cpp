@@ -36,25 +36,25 @@ TEST(BenchLu, WaysAreVersionsBySelectionsByPanels) {
   flags.own["--nb"] = "auto,100";
   const bench::Plan plan = cli::plan_bench(flags);
   std::vector<std::string> lines;
-  const auto ways = lu_ways_of(plan, plan.cases[1], true, lines);
-  ASSERT_EQ(ways.size(), 14u);
+  const auto variants = lu_variants_of(plan, plan.cases[1], true, lines);
+  ASSERT_EQ(variants.size(), 14u);
   EXPECT_EQ(lines, std::vector<std::string>());
-  EXPECT_EQ(ways[1].name, "cpu");
-  EXPECT_EQ(ways[1].options.candidate, "blocked");
-  EXPECT_EQ(ways[4].name, "hybrid square");
-  EXPECT_EQ(ways[4].options.select, LuSelect::square);
-  EXPECT_EQ(ways[6].options.candidate, "streamed");
-  EXPECT_EQ(ways[12].name, "hybrid flops nb=100");
-  EXPECT_EQ(ways[12].options.nb, 100);
-  EXPECT_EQ(ways[12].options.threads, 3);
-  EXPECT_EQ(lu_ways_of(plan, plan.cases[1], false, lines).size(), 4u) << "automatic and cpu";
-  EXPECT_EQ(lu_ways_of(plan, plan.cases[0], true, lines).size(), 7u) << "100 columns are more than 60";
+  EXPECT_EQ(variants[1].name, "cpu");
+  EXPECT_EQ(variants[1].options.candidate, "blocked");
+  EXPECT_EQ(variants[4].name, "hybrid square");
+  EXPECT_EQ(variants[4].options.select, LuSelect::square);
+  EXPECT_EQ(variants[6].options.candidate, "streamed");
+  EXPECT_EQ(variants[12].name, "hybrid flops nb=100");
+  EXPECT_EQ(variants[12].options.nb, 100);
+  EXPECT_EQ(variants[12].options.threads, 3);
+  EXPECT_EQ(lu_variants_of(plan, plan.cases[1], false, lines).size(), 4u) << "automatic and cpu";
+  EXPECT_EQ(lu_variants_of(plan, plan.cases[0], true, lines).size(), 7u) << "100 columns are more than 60";
   ASSERT_EQ(lines.size(), 1u);
-  const auto searched = lu_searched_ways(plan, plan.cases[1], true);
+  const auto searched = lu_searched_variants(plan, plan.cases[1], true);
   ASSERT_EQ(searched.size(), 1u);
   EXPECT_EQ(searched[0].split, SplitRule::exhaustive);
   EXPECT_EQ(searched[0].options.target, Target::hybrid);
-  EXPECT_EQ(lu_searched_ways(plan, plan.cases[0], false).size(), 0u);
+  EXPECT_EQ(lu_searched_variants(plan, plan.cases[0], false).size(), 0u);
 }
 
 // A contender with a wrong result does not take part; if it is tilewright's, the job ends.
@@ -66,12 +66,12 @@ TEST(BenchLu, WrongFactorsAndPivotsAreSeenBeforeAnythingIsTimed) {
   Context context;
   const bench::Case& c = plan.cases[0];
   std::vector<std::string> none;
-  const bench::LuWay way = lu_ways_of(plan, c, false, none)[1];
+  const bench::LuVariant variant = lu_variants_of(plan, c, false, none)[1];
   bench::LuContest contest(c, "pageable");
   const auto enter = [&](bench::Role role, const std::string& name, auto spoil) {
     bench::Contender one{.role = role, .impl = name};
-    contest.enter(std::move(one), way, [&context, &c, way, spoil](void* a, std::int64_t* pivots) {
-      const LuReport report = run_lu_way(context, lu_problem(c), way, a, pivots);
+    contest.enter(std::move(one), variant, [&context, &c, variant, spoil](void* a, std::int64_t* pivots) {
+      const LuReport report = run_lu_variant(context, lu_problem(c), variant, a, pivots);
       spoil(static_cast<double*>(a), pivots);
       return report;
     });
@@ -97,15 +97,15 @@ TEST(BenchLu, WrongFactorsAndPivotsAreSeenBeforeAnythingIsTimed) {
 
 TEST(BenchLu, ASimulatedGpuTakesTheTimeOfItsModelOrComputes) {
   const LuProblem problem{DType::f64, 60, 60, 60};
-  bench::LuWay way{"gpu", {}};
-  way.options.target = Target::gpu, way.options.nb = 20;
+  bench::LuVariant variant{"gpu", {}};
+  variant.options.target = Target::gpu, variant.options.nb = 20;
   const bench::SimulatedGpu slow{0.02, 1};
   std::vector<double> a(3600), lu;
   fill(a.data(), 3600, DType::f64, Data::uniform, 1);
   std::vector<std::int64_t> pivots(60), expected(60);
   const auto factor = [&](Context& context) {
     lu = a;
-    return run_lu_way(context, problem, way, lu.data(), pivots.data());
+    return run_lu_variant(context, problem, variant, lu.data(), pivots.data());
   };
   Context plain, computing, paced;
   lu = a;
@@ -116,8 +116,8 @@ TEST(BenchLu, ASimulatedGpuTakesTheTimeOfItsModelOrComputes) {
   simulate_gpu(paced, slow, true);
   const double updates = 2 * (40 * 40 * 20 + 20 * 20 * 20);
   EXPECT_GE(factor(paced).update_s, updates / slow.speed(DType::f64));
-  EXPECT_NE(explain_lu(paced, problem, way.options).find("0.02 GFLOP/s"), std::string::npos)
-      << explain_lu(paced, problem, way.options);
+  EXPECT_NE(explain_lu(paced, problem, variant.options).find("0.02 GFLOP/s"), std::string::npos)
+      << explain_lu(paced, problem, variant.options);
 }
 
 }  // namespace

@@ -215,10 +215,10 @@ class GpuFuzz : public GpuTest {
  protected:
   // `count` problems of families that the source draws, as many as `variable` says.
   template <class Draws>
-  void fuzz(const char* variable, std::int64_t usual) {
+  void fuzz(const char* variable, std::int64_t standard) {
     const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
     const auto seed = static_cast<std::uint64_t>(number_from("TILEWRIGHT_TEST_SEED", clock));
-    const std::int64_t count = number_from(variable, usual);
+    const std::int64_t count = number_from(variable, standard);
     std::printf("TILEWRIGHT_TEST_SEED=%llu %s=%lld\n", static_cast<unsigned long long>(seed), variable,
                 static_cast<long long>(count));
     RecordProperty("seed", std::to_string(seed));

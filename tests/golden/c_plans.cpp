@@ -5,7 +5,7 @@
 namespace tilewright::golden {
 namespace {
 
-constexpr const char* usual_problem = "gemm:f64:nn:m=3,n=2,k=4";
+constexpr const char* plain_problem = "gemm:f64:nn:m=3,n=2,k=4";
 
 // Functions that create a context return a handle that knows the message.
 void tell_created(const char* what, const tilewright_context_options* options) {
@@ -44,7 +44,7 @@ void tell_contexts() {
 
 struct CPlanned {
   tilewright_context* context = handle();
-  const char* problem = usual_problem;
+  const char* problem = plain_problem;
   tilewright_options options{};
   tilewright_plan* made = nullptr;
   tilewright_plan** plan = &made;
@@ -56,7 +56,7 @@ struct CPlanned {
 
 struct CPrepared {
   tilewright_context* context = handle();
-  const char* problems[2] = {usual_problem, "gemm:f64:nn:m=4,n=2,k=4"};
+  const char* problems[2] = {plain_problem, "gemm:f64:nn:m=4,n=2,k=4"};
   const char* const* at_problems = problems;
   std::int64_t count = 2;
   tilewright_options options{};
@@ -101,7 +101,7 @@ struct CRun : CCall {
   const void *at_a = a.data(), *at_b = b.data();
   void *at_c = c.data(), *stream = nullptr;
   CRun() {
-    (void)tilewright_plan_create(context, usual_problem, nullptr, &made);
+    (void)tilewright_plan_create(context, plain_problem, nullptr, &made);
     plan = made;
   }
   ~CRun() { tilewright_plan_destroy(made); }

@@ -1,4 +1,4 @@
-// What it takes to add a way to compute: one object in a list, of products (support/dummy_way.cpp) and of
+// What it takes to add a way to compute: one object in a list, of products (support/dummy_candidate.cpp) and of
 // factorizations. Offers are ranked by what they say they cost, and by how that is known.
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "lu/candidates.hpp"
 #include "lu/reference.hpp"
 #include "lu/validate.hpp"
-#include "support/dummy_way.hpp"
+#include "support/dummy_candidate.hpp"
 #include "support/operands.hpp"
 
 namespace tilewright::testing {
@@ -39,7 +39,7 @@ class CandidateList : public ::testing::Test {
 };
 
 TEST_F(CandidateList, AWayOfItsOwnIsPlannedExplainedAndRun) {
-  use({quick_way});
+  use({quick_candidate});
   const GemmProblem p = parse_problem("gemm_batched:f64:nt:m=70,n=5,k=6:strided:batch=40:beta=general");
   const GemmPlan made = plan(context_, p);
   EXPECT_EQ(Access::impl(made).candidate, "quick");
@@ -57,7 +57,8 @@ TEST_F(CandidateList, AWayOfItsOwnIsPlannedExplainedAndRun) {
 
 TEST_F(CandidateList, CostsDecideWithinATierAndNotTheOrder) {
   const char* const large = "gemm:f64:nn:m=70,n=70,k=70";
-  for (const auto& more : {std::vector{slow_way, quick_way}, std::vector{quick_way, slow_way}}) {
+  for (const auto& more :
+       {std::vector{slow_candidate, quick_candidate}, std::vector{quick_candidate, slow_candidate}}) {
     use(more);
     EXPECT_EQ(chosen(large), "quick");
     EXPECT_EQ(chosen(large, "slow"), "slow") << "asked for";
@@ -85,9 +86,9 @@ TEST_F(CandidateList, NamesOfTheLastReleaseAreAccepted) {
 
 // What is refused makes way for the candidate's next offer, which has to be the best again.
 TEST_F(CandidateList, RefusedOffersMakeWay) {
-  use({boastful_way, slow_way});
+  use({boastful_candidate, slow_candidate});
   EXPECT_EQ(Access::impl(plan_of("gemm:f64:nn:m=70,n=70,k=70")).runner->config()["nanoseconds"], 25);
-  use({boastful_way, quick_way});
+  use({boastful_candidate, quick_candidate});
   const GemmPlan made = plan_of("gemm:f64:nn:m=70,n=70,k=70");
   EXPECT_EQ(Access::impl(made).candidate, "quick");
   EXPECT_TRUE(contains(made.explain(), "boastful: not taken; 10 ns were boasted")) << made.explain();

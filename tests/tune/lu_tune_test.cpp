@@ -106,10 +106,10 @@ TEST_F(LuTune, DeviceProblemsAreExplainedAnywhere) {
 }
 
 TEST_F(LuTune, ARecordThatCannotServeIsPassedOver) {
-  const LuConfig usual = runs(300);
+  const LuConfig standard = runs(300);
   for (const LuConfig config : {LuConfig{"streamed", 128}, LuConfig{"no_such", 0}}) {
     keep(square(300), config);
-    EXPECT_EQ(runs(300), usual) << config.candidate;
+    EXPECT_EQ(runs(300), standard) << config.candidate;
   }
   // Of two that are equally near the user's comes first; there is one here, and a newer one takes its place.
   keep(square(300), {"blocked", 96});

@@ -211,8 +211,8 @@ TEST_F(Tune, OneAxisAFewConfigsOrSeedsAlone) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   ChoiceRules rules;
   const auto open = [&] { return gemm_small_cpu_family().open(problem, rules, machine_, cold_bytes); };
-  const std::size_t usual = open().pool->size();
-  ASSERT_GT(usual, 4u);
+  const std::size_t standard = open().pool->size();
+  ASSERT_GT(standard, 4u);
   rules.most = 3;
   EXPECT_LE(open().pool->size(), 4u) << "the default besides";
   rules.most = 0;

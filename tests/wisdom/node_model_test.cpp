@@ -34,16 +34,16 @@ class NodeModelTest : public WisdomStoreTest {
 };
 
 TEST_F(NodeModelTest, RoundFiguresSayThatTheyAre) {
-  const NodeModel usual = node_model(nullptr, "CPU", "blas", 8, {"GPU", "GPU"});
-  EXPECT_FALSE(usual.calibrated);
-  EXPECT_NE(usual.source.find("round figures"), std::string::npos);
-  EXPECT_EQ(usual.gpus.size(), 2u);
-  EXPECT_EQ(usual.host.threads, 8);
-  EXPECT_FALSE(usual.host.copies.empty());
+  const NodeModel defaults = node_model(nullptr, "CPU", "blas", 8, {"GPU", "GPU"});
+  EXPECT_FALSE(defaults.calibrated);
+  EXPECT_NE(defaults.source.find("round figures"), std::string::npos);
+  EXPECT_EQ(defaults.gpus.size(), 2u);
+  EXPECT_EQ(defaults.host.threads, 8);
+  EXPECT_FALSE(defaults.host.copies.empty());
 }
 
 TEST_F(NodeModelTest, CoefficientsComeBackAsTheyWent) {
-  GpuModel gpu = usual_node(4, {"GPU"}).gpus[0], read;
+  GpuModel gpu = default_node(4, {"GPU"}).gpus[0], read;
   gpu.from_peer = {1e-6, 2e-12};
   const TogetherTime shared{4, 1.25, 1.5};
   TogetherTime together;
@@ -72,7 +72,7 @@ TEST_F(NodeModelTest, CoefficientsComeBackAsTheyWent) {
   EXPECT_DOUBLE_EQ(sustained.of(0.7, 4e11), 0.7) << "small ones take longer by the formula";
   EXPECT_EQ(to_json(take_gemm_host(host_coefficients(time, 4), 4)), to_json(time));
   EXPECT_DOUBLE_EQ(take_gemm_host(host_coefficients(time, 4), 8).s_per_product, 1e-12);
-  HostModel host = usual_node(4, {}).host, other;
+  HostModel host = default_node(4, {}).host, other;
   take_host_copy(host_copy_coefficients(host), other);
   take_pipeline(pipeline_coefficients(host), other);
   EXPECT_EQ(host_copy_coefficients(other), host_copy_coefficients(host));
@@ -81,9 +81,9 @@ TEST_F(NodeModelTest, CoefficientsComeBackAsTheyWent) {
 }
 
 TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {
-  GpuModel gpu = usual_node(4, {"GPU"}).gpus[0];
+  GpuModel gpu = default_node(4, {"GPU"}).gpus[0];
   gpu.to_device.s_per_byte = 1e-9;
-  HostModel host = usual_node(4, {}).host;
+  HostModel host = default_node(4, {}).host;
   host.gamma = 0.25, host.memory_bytes_per_s = 5e10;
   const GemmTime time{1e-6, 2e-12, 0, 0, 5};
   std::vector<FittedModel> models = {fitted(transfer_model, "GPU", transfer_coefficients(gpu, {1, 1, 1.1})),
@@ -111,10 +111,10 @@ TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {
 }
 
 TEST_F(NodeModelTest, WrongCoefficientsAreLeftOutOneByOne) {
-  GpuModel gpu = usual_node(4, {"GPU"}).gpus[0];
+  GpuModel gpu = default_node(4, {"GPU"}).gpus[0];
   nlohmann::json wrong = transfer_coefficients(gpu, {});
   wrong["duplex"] = 0.5;
-  HostModel host = usual_node(4, {}).host;
+  HostModel host = default_node(4, {}).host;
   host.gamma = 0.25;
   const NodeModel read = node(
       {fitted(transfer_model, "GPU", wrong), fitted(pipeline_model, "CPU", pipeline_coefficients(host))});

@@ -127,16 +127,16 @@ void add_predictions(std::vector<nlohmann::json>& lines, const std::vector<Predi
 }
 
 void add_metrics(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
-  const bool weighed = a.sweep.has_energy();
+  const bool has_energy = a.sweep.has_energy();
   for (const Correlation& c : a.correlations)
     lines.push_back({{"section", "correlation"},
                      {"metric", c.metric},
                      {"points", c.points},
                      {"performance", c.performance},
-                     {"efficiency", if_measured(weighed, c.efficiency)},
-                     {"product", if_measured(weighed, c.product)},
+                     {"efficiency", if_measured(has_energy, c.efficiency)},
+                     {"product", if_measured(has_energy, c.product)},
                      {"performance_rank", c.performance_rank},
-                     {"efficiency_rank", if_measured(weighed, c.efficiency_rank)}});
+                     {"efficiency_rank", if_measured(has_energy, c.efficiency_rank)}});
   for (const ClassOf& c : a.classes) {
     nlohmann::json line{{"section", "class"}, {"title", c.title}};
     if (c.found)
@@ -157,14 +157,14 @@ void add_metrics(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
 void add_repeats(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
   for (std::size_t i = 0; i < a.repeats.size(); ++i) {
     const RepeatSpread& r = a.repeats[i];
-    const bool weighed = !a.sweep.repeats[i].joules.empty();
+    const bool has_energy = !a.sweep.repeats[i].joules.empty();
     nlohmann::json line{{"section", "repeat"},
                         {"config", a.sweep.repeats[i].config},
                         {"times", a.sweep.repeats[i].seconds.size()},
                         {"time_share", r.time_share},
-                        {"energy_share", if_measured(weighed, r.energy_share)},
+                        {"energy_share", if_measured(has_energy, r.energy_share)},
                         {"time_deviation", r.time_deviation},
-                        {"energy_deviation", if_measured(weighed, r.energy_deviation)}};
+                        {"energy_deviation", if_measured(has_energy, r.energy_deviation)}};
     if (r.screen_time) line["screen_time"] = *r.screen_time;
     if (r.screen_energy) line["screen_energy"] = *r.screen_energy;
     lines.push_back(line);

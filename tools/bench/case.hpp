@@ -56,7 +56,7 @@ struct Plan {
   std::any own{};                   // of the family alone
   int repetitions = 11;
   bool counters = false;
-  bool usual_batch = true;  // the user requested no batch
+  bool is_default_batch = true;  // the user requested no batch
   // The following are for the GPU only.
   std::vector<std::string> memories{};  // host memory: pageable, pinned
   int configs = 0;                      // promising configs to try in addition to the plan's

@@ -113,7 +113,7 @@ std::optional<Estimate> CaseResult::paired_ratio(Role role) const {
 std::optional<Estimate> CaseResult::paired_efficiency(Role role) const {
   const Contender* rival = best(role);
   if (!rival) return std::nullopt;
-  return bench::paired_ratio(rival->weighings, ours().weighings, 2);
+  return bench::paired_ratio(rival->energy_samples, ours().energy_samples, 2);
 }
 
 std::optional<double> CaseResult::error_ratio(Role role) const {

@@ -40,9 +40,9 @@ struct Contender {
   std::vector<double> rounds{};            // seconds of one run; hot with several threads: of one run on each
   Estimate seconds{};                      // estimated from `rounds`
   Accuracy accuracy{};
-  std::vector<double> weighings{};  // joules of one run, by windows under steady load
-  std::optional<double> joules{};   // median of `weighings`
-  double watts = 0;                 // under that load
+  std::vector<double> energy_samples{};  // joules of one run, by windows under steady load
+  std::optional<double> joules{};        // median of `energy_samples`
+  double watts = 0;                      // under that load
   std::string energy_note = "bench measures no energy of such cases";  // why there are no joules
   int moved = 0;  // runs of several that gave other bits than the first
 

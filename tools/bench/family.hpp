@@ -9,7 +9,7 @@
 
 namespace tilewright::bench {
 
-struct Told {
+struct CaseOutput {
   std::vector<std::string> lines;    // for people
   std::vector<nlohmann::json> rows;  // for scripts
   std::optional<double> seconds{};   // time of tilewright, if the case is one multiplication
@@ -22,9 +22,9 @@ class Family {
   virtual ~Family() = default;
   // Describes the machine and begins the table.
   virtual std::vector<std::string> head() = 0;
-  virtual Told measure(const Case& c) = 0;
+  virtual CaseOutput measure(const Case& c) = 0;
   // Called after the last case.
-  virtual Told finish() { return {}; }
+  virtual CaseOutput finish() { return {}; }
 };
 
 // The plan must outlive its family. Error(unsupported) is thrown if the cases lie on a GPU and there is none.
@@ -36,7 +36,7 @@ std::unique_ptr<Family> layout_family(const Plan& plan);
 // Measures the cost of a multiplication besides multiplying.
 std::unique_ptr<Family> overhead_family(const Plan& plan);
 // Products of host operands on CPU and GPUs, by each method of sharing them, or by the requested ones.
-std::vector<std::string> hybrid_ways();
+std::vector<std::string> hybrid_variants();
 std::unique_ptr<Family> hybrid_family(const Plan& plan);
 // Measures memory for a batch, one block per matrix against one block for all, and moving it to a GPU and
 // back.

@@ -31,43 +31,43 @@ class Gemm : public Family {
     return lines;
   }
 
-  Told measure(const Case& c) override {
+  CaseOutput measure(const Case& c) override {
     if (plan_.once) return launch_once(c);
     const CaseResult result = run_case(*machine_, c);
-    Told told;
+    CaseOutput output;
     note_asides(result);
     look_at_errors(result);
     if (plan_.races > 0) {
-      tell_races(result, told);
-      return told;
+      tell_races(result, output);
+      return output;
     }
     if (plan_.check_only) {
-      tell_check(result, told);
-      return told;
+      tell_check(result, output);
+      return output;
     }
-    told.lines.push_back(table_line(result));
-    if (plan_.counters) tell_counters(result, told);
-    told.rows = json_of(result);
-    told.seconds = result.ours().seconds.centre;
+    output.lines.push_back(table_line(result));
+    if (plan_.counters) tell_counters(result, output);
+    output.rows = json_of(result);
+    output.seconds = result.ours().seconds.centre;
     summary_.add(result);
-    return told;
+    return output;
   }
 
-  Told finish() override {
-    Told told{summary_.lines(), summary_.objects()};
-    if (!told.lines.empty()) {
-      told.lines.insert(told.lines.begin(), "");
-      for (const std::string& line : table_notes(summary_.has_defaults())) told.lines.push_back(line);
+  CaseOutput finish() override {
+    CaseOutput output{summary_.lines(), summary_.objects()};
+    if (!output.lines.empty()) {
+      output.lines.insert(output.lines.begin(), "");
+      for (const std::string& line : table_notes(summary_.has_defaults())) output.lines.push_back(line);
     }
     for (const auto& [reason, names] : absent_)
-      told.lines.push_back(fmt::format("{} ({})", fmt::join(names, ", "), reason));
-    told.lines.insert(told.lines.end(), notes_.begin(), notes_.end());
+      output.lines.push_back(fmt::format("{} ({})", fmt::join(names, ", "), reason));
+    output.lines.insert(output.lines.end(), notes_.begin(), notes_.end());
     if (errs_more_ > 0)
-      told.failure = fmt::format(
+      output.failure = fmt::format(
           "--most-error-ratio = {}: the errors of tilewright are larger in {} cases; the first is {}",
           plan_.most_error_ratio, errs_more_, first_that_errs_);
-    if (races_ > 0) told.failure = fmt::format("--races = {}: {} results differ", plan_.races, races_);
-    return told;
+    if (races_ > 0) output.failure = fmt::format("--races = {}: {} results differ", plan_.races, races_);
+    return output;
   }
 
  private:
@@ -114,10 +114,10 @@ class Gemm : public Family {
           ratio ? fmt::format("{:.3f} times as much", *ratio) : std::string("no peer to compare with"));
   }
 
-  static void tell_check(const CaseResult& result, Told& told) {
+  static void tell_check(const CaseResult& result, CaseOutput& output) {
     const auto ratio = result.error_ratio(Role::peer);
     const Contender& ours = result.ours();
-    told.lines.push_back(fmt::format(
+    output.lines.push_back(fmt::format(
         "{}: {} right{}", problem_text(result.bench_case),
         result.impls.size() == 1 ? "1 implementation is"
                                  : fmt::format("{} implementations are", result.impls.size()),
@@ -132,32 +132,32 @@ class Gemm : public Family {
                        {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
     add_provenance(row);
     row.update(result.provenance);
-    told.rows.push_back(row);
+    output.rows.push_back(row);
   }
 
   // Launches each kernel once and no other kernel of tilewright, so that a profiler's list of kernels matches
   // the rows.
-  Told launch_once(const Case& c) {
+  CaseOutput launch_once(const Case& c) {
     const auto stage = machine_->stage(c);
     std::vector<Contender> all = {stage->ours("tilewright", machine_->context, stage->options())};
     std::vector<Absence> absences;
     stage->add_peers(all, absences);
-    Told told;
+    CaseOutput output;
     for (const Contender& one : all) {
-      told.rows.push_back({{"order", launched_++},
-                           {"impl", one.impl},
-                           {"problem", problem_text(c)},
-                           {"dtype", to_string(c.problem.dtype)},
-                           {"layout", to_string(c.layout)},
-                           {"n", c.problem.n},
-                           {"beta", c.beta},
-                           {"bound_bytes", stage->bytes()}});
-      told.rows.back().update(stage->launch_once(one));
+      output.rows.push_back({{"order", launched_++},
+                             {"impl", one.impl},
+                             {"problem", problem_text(c)},
+                             {"dtype", to_string(c.problem.dtype)},
+                             {"layout", to_string(c.layout)},
+                             {"n", c.problem.n},
+                             {"beta", c.beta},
+                             {"bound_bytes", stage->bytes()}});
+      output.rows.back().update(stage->launch_once(one));
     }
-    return told;
+    return output;
   }
 
-  void tell_races(const CaseResult& result, Told& told) {
+  void tell_races(const CaseResult& result, CaseOutput& output) {
     for (const Contender& one : result.impls) {
       if (one.role != Role::ours) continue;
       nlohmann::json row = case_keys(result.bench_case);
@@ -168,24 +168,24 @@ class Gemm : public Family {
                   {"moved", one.moved}});
       add_provenance(row);
       row.update(result.provenance);
-      told.rows.push_back(row);
+      output.rows.push_back(row);
       races_ += one.moved > 0;
-      told.lines.push_back(fmt::format("{}: {} of {} launches of {} differ from the first",
-                                       problem_text(result.bench_case), one.moved, plan_.races, one.impl));
+      output.lines.push_back(fmt::format("{}: {} of {} launches of {} differ from the first",
+                                         problem_text(result.bench_case), one.moved, plan_.races, one.impl));
     }
   }
 
-  void tell_counters(const CaseResult& result, Told& told) {
+  void tell_counters(const CaseResult& result, CaseOutput& output) {
     const bool on_device = result.bench_case.on_device();
     for (const Contender& impl : result.impls) {
       if (impl.role != Role::ours || (!on_device && &impl != &result.ours())) continue;
       const std::string who = on_device ? impl.impl + ": " : "";
       const auto lines =
           impl.plan ? counts_of(*impl.plan) : std::vector<std::string>{"generated code: none for this case"};
-      for (const std::string& line : lines) told.lines.push_back("  " + who + line);
+      for (const std::string& line : lines) output.lines.push_back("  " + who + line);
     }
     for (const std::string& line : machine_->hardware_counts(result.bench_case))
-      told.lines.push_back("  " + line);
+      output.lines.push_back("  " + line);
   }
 
   const Plan& plan_;

@@ -51,7 +51,7 @@ struct TransferStage {
   Estimate seconds{};
 };
 
-struct TransferWay {
+struct TransferMethod {
   std::string impl;                     // one_block_per_matrix, one_block; on the host tilewright as well
   std::string memory;                   // on the host: pageable or pinned
   Estimate seconds;                     // time of all stages
@@ -60,7 +60,7 @@ struct TransferWay {
 
 struct TransferResult {
   TransferBatch batch;  // as measured: fewer problems if the time is bounded
-  std::vector<TransferWay> ways;
+  std::vector<TransferMethod> ways;
   nlohmann::json provenance = nlohmann::json::object();
 };
 

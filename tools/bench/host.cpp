@@ -152,9 +152,9 @@ class HostStage : public Stage {
   }
 
   // With hot operands, each thread runs on its own batch, and a run is all of them.
-  void weigh(Contender& one) override {
+  void measure_energy(Contender& one) override {
     if (isolated_) return;  // meters see the gaps too
-    host_.energy.weigh(one, [&] {
+    host_.energy.measure(one, [&] {
       turn(one);
       return case_.hot() ? double(one.runs + warming_runs(one)) : double(batches_per_turn_);
     });

@@ -97,16 +97,16 @@ double difference(const GemmProblem& problem, const void* x, const void* y) {
   return worst;
 }
 
-struct Way {
+struct Variant {
   const char* name;
   Target target;
   SplitRule split;
 };
-constexpr Way ways[] = {{"automatic", Target::automatic, SplitRule::model},
-                        {"gpu", Target::gpu, SplitRule::model},
-                        {"model", Target::hybrid, SplitRule::model},
-                        {"guided", Target::hybrid, SplitRule::guided},
-                        {"exhaustive", Target::hybrid, SplitRule::exhaustive}};
+constexpr Variant variants[] = {{"automatic", Target::automatic, SplitRule::model},
+                                {"gpu", Target::gpu, SplitRule::model},
+                                {"model", Target::hybrid, SplitRule::model},
+                                {"guided", Target::hybrid, SplitRule::guided},
+                                {"exhaustive", Target::hybrid, SplitRule::exhaustive}};
 
 const people::Table& hybrid_table() {
   static const people::Table table(
@@ -124,8 +124,8 @@ class HybridFamily : public Family {
     const auto refuse = [&](const char* flag, const std::string& value) {
       not_supported(flag, "{} = '{}' needs a GPU: {}", flag, value, why_no_gpu_);
     };
-    for (const std::string& way : plan.ways)
-      if (way != "automatic") refuse("--ways", way);
+    for (const std::string& variant : plan.ways)
+      if (variant != "automatic") refuse("--ways", variant);
     if (plan.memories == std::vector<std::string>{"pinned"}) refuse("--memory", "pinned");
   }
 
@@ -136,27 +136,27 @@ class HybridFamily : public Family {
     return lines;
   }
 
-  Told measure(const Case& c) override {
-    Told told;
+  CaseOutput measure(const Case& c) override {
+    CaseOutput output;
     for (const std::string& memory : plan_.memories) {
       if (memory == "pinned" && !peers_) {
-        told.lines.push_back(fmt::format("{} pinned: no GPU: {}", case_text(c), why_no_gpu_));
+        output.lines.push_back(fmt::format("{} pinned: no GPU: {}", case_text(c), why_no_gpu_));
         continue;
       }
-      measure(c, memory, told);
+      measure(c, memory, output);
     }
-    return told;
+    return output;
   }
 
-  Told finish() override;
+  CaseOutput finish() override;
 
  private:
-  void measure(const Case& c, const std::string& memory, Told& told) {
+  void measure(const Case& c, const std::string& memory, CaseOutput& output) {
     HybridOperands operands(c, memory);
     std::vector<Contender> all;
-    add_ours(c, operands, all, told);
-    add_peers(c, operands, all, told);
-    check(c, operands, all, told);
+    add_ours(c, operands, all, output);
+    add_peers(c, operands, all, output);
+    check(c, operands, all, output);
     hold_rounds(
         all,
         [this](Contender& one) {
@@ -167,11 +167,11 @@ class HybridFamily : public Family {
           });
         },
         rules_of_long_turns(plan_.repetitions));
-    tell(c, memory, all, told);
+    tell(c, memory, all, output);
   }
 
   void add_one(const Case& c, HybridOperands& operands, const char* impl, const char* what, Role role,
-               const GemmOptions& options, std::vector<Contender>& all, Told& told) {
+               const GemmOptions& options, std::vector<Contender>& all, CaseOutput& output) {
     try {
       Contender one{.role = role, .impl = impl, .variant = what};
       one.plan = std::make_shared<const GemmPlan>(plan(context_, c.problem, options));
@@ -181,37 +181,37 @@ class HybridFamily : public Family {
       all.push_back(std::move(one));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
-      told.lines.push_back(fmt::format("{} {}: {}", case_text(c), what, error.what()));
+      output.lines.push_back(fmt::format("{} {}: {}", case_text(c), what, error.what()));
     }
   }
 
-  void add_ours(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
+  void add_ours(const Case& c, HybridOperands& operands, std::vector<Contender>& all, CaseOutput& output) {
     GemmOptions options = c.options;
     options.threads = c.threads;
     if (c.options.target != Target::automatic || c.options.split != SplitRule::model)
-      add_one(c, operands, "tilewright", "asked", Role::ours, options, all, told);
-    for (const Way& way : ways) {
-      options.target = way.target, options.split = way.split;
+      add_one(c, operands, "tilewright", "asked", Role::ours, options, all, output);
+    for (const Variant& variant : variants) {
+      options.target = variant.target, options.split = variant.split;
       options.cpu_share.reset();
-      if (wants(way) && (peers_ || way.target == Target::automatic))
-        add_one(c, operands, "tilewright", way.name, Role::ours, options, all, told);
+      if (wants(variant) && (peers_ || variant.target == Target::automatic))
+        add_one(c, operands, "tilewright", variant.name, Role::ours, options, all, output);
     }
     if (!plan_.wants("openblas")) return;
     GemmOptions cpu;
     cpu.threads = c.threads, cpu.target = Target::cpu;
-    if (is_batch(c)) return add_one(c, operands, "cpu", "CPU only", Role::peer, cpu, all, told);
+    if (is_batch(c)) return add_one(c, operands, "cpu", "CPU only", Role::peer, cpu, all, output);
     cpu.candidate = "host_blas";
-    add_one(c, operands, "openblas", "CPU only", Role::peer, cpu, all, told);
+    add_one(c, operands, "openblas", "CPU only", Role::peer, cpu, all, output);
   }
 
   static bool is_batch(const Case& c) { return c.problem.layout != Layout::single; }
 
-  bool wants(const Way& way) const {
+  bool wants(const Variant& variant) const {
     return plan_.ways.empty() ||
-           std::find(plan_.ways.begin(), plan_.ways.end(), way.name) != plan_.ways.end();
+           std::find(plan_.ways.begin(), plan_.ways.end(), variant.name) != plan_.ways.end();
   }
 
-  void add_peers(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
+  void add_peers(const Case& c, HybridOperands& operands, std::vector<Contender>& all, CaseOutput& output) {
     if (!peers_) return;
     std::vector<std::string> absent;
     for (auto& peer : peers_.of(c.problem, absent)) {
@@ -220,12 +220,12 @@ class HybridFamily : public Family {
       one.run = [run = std::move(peer.run), o = operands.operands()](std::int64_t) { run(o); };
       all.push_back(std::move(one));
     }
-    for (const std::string& line : absent) told.lines.push_back(fmt::format("{} {}", case_text(c), line));
+    for (const std::string& line : absent) output.lines.push_back(fmt::format("{} {}", case_text(c), line));
   }
 
   // Runs each contender once from the same C and compares it with the first; searches for a split happen
   // here.
-  void check(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
+  void check(const Case& c, HybridOperands& operands, std::vector<Contender>& all, CaseOutput& output) {
     std::vector<std::byte> first;
     const auto* at = static_cast<const std::byte*>(operands.c_data());
     std::erase_if(all, [&](const Contender& one) {
@@ -233,7 +233,8 @@ class HybridFamily : public Family {
       try {
         one.run(0);
       } catch (const Error& error) {
-        told.lines.push_back(fmt::format("{} {} {}: {}", case_text(c), one.impl, one.variant, error.what()));
+        output.lines.push_back(
+            fmt::format("{} {} {}: {}", case_text(c), one.impl, one.variant, error.what()));
         return true;
       }
       if (first.empty()) {
@@ -243,14 +244,14 @@ class HybridFamily : public Family {
       const double off =
           dispatch(c.problem.dtype, [&]<class T>() { return difference<T>(c.problem, at, first.data()); });
       if (off <= 1) return false;
-      told.lines.push_back(fmt::format("{} {} {}: C differs by {:.3g} of what rounding explains",
-                                       case_text(c), one.impl, one.variant, off));
-      if (told.failure.empty()) told.failure = told.lines.back();
+      output.lines.push_back(fmt::format("{} {} {}: C differs by {:.3g} of what rounding explains",
+                                         case_text(c), one.impl, one.variant, off));
+      if (output.failure.empty()) output.failure = output.lines.back();
       return true;
     });
   }
 
-  void tell(const Case& c, const std::string& memory, const std::vector<Contender>& all, Told& told);
+  void tell(const Case& c, const std::string& memory, const std::vector<Contender>& all, CaseOutput& output);
   json row_of(const Case& c, const std::string& memory, const Contender& one, const HybridBound& bound) const;
 
   HybridBound bound_of_case(const Case& c) {
@@ -337,7 +338,7 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
 }
 
 void HybridFamily::tell(const Case& c, const std::string& memory, const std::vector<Contender>& all,
-                        Told& told) {
+                        CaseOutput& output) {
   const HybridBound bound = bound_of_case(c);
   const Contender* optimum = named(all, "exhaustive");
   Group& group = group_of(c, memory);
@@ -358,13 +359,14 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
     }
     const std::string n_cpu = row["metrics"].contains("n_cpu") ? row["metrics"]["n_cpu"].dump() : "";
     const std::string share = row["bound_share"].is_number() ? share_text(row["bound_share"]) : "";
-    told.lines.push_back(hybrid_table().row({case_text(c), memory, one.impl, one.variant, n_cpu,
-                                             seconds_text(one.seconds.centre), predicted, deviation, share}));
-    told.rows.push_back(std::move(row));
+    output.lines.push_back(
+        hybrid_table().row({case_text(c), memory, one.impl, one.variant, n_cpu,
+                            seconds_text(one.seconds.centre), predicted, deviation, share}));
+    output.rows.push_back(std::move(row));
   }
   const Contender* automatic = named(all, "automatic");
   if (automatic == nullptr) return;
-  told.seconds = automatic->seconds.centre;
+  output.seconds = automatic->seconds.centre;
   if (const Contender* peer = best_of(all, "")) {
     group.over_best.push_back(peer->seconds.centre / automatic->seconds.centre);
     group.over_best_cases.push_back(problem_text(c));
@@ -376,15 +378,15 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
   if (const Contender* xt = best_of(all, "cublasxt"))
     group.over_xt.push_back(xt->seconds.centre / automatic->seconds.centre);
   double best = automatic->seconds.centre;
-  for (const char* way : {"gpu", "model"})
-    if (const Contender* one = named(all, way)) best = std::min(best, one->seconds.centre);
+  for (const char* variant : {"gpu", "model"})
+    if (const Contender* one = named(all, variant)) best = std::min(best, one->seconds.centre);
   const char* const host = is_batch(c) ? "cpu" : "openblas";
   if (const Contender* cpu = best_of(all, host)) best = std::min(best, cpu->seconds.centre);
   group.automatic_losses.push_back(automatic->seconds.centre / best - 1);
 }
 
-Told HybridFamily::finish() {
-  Told told;
+CaseOutput HybridFamily::finish() {
+  CaseOutput output;
   for (const Group& group : groups_) {
     const auto ratio = [](const std::vector<double>& values) {
       return values.empty() ? json() : json(geometric_mean(values));
@@ -412,18 +414,18 @@ Told HybridFamily::finish() {
       line +=
           fmt::format("; automatic is within 5 % of the best in {} of {} {}", near,
                       group.automatic_losses.size(), group.automatic_losses.size() == 1 ? "case" : "cases");
-    told.lines.push_back("");
-    told.lines.push_back(line);
-    told.rows.push_back(std::move(summary));
+    output.lines.push_back("");
+    output.lines.push_back(line);
+    output.rows.push_back(std::move(summary));
   }
-  return told;
+  return output;
 }
 
 }  // namespace
 
-std::vector<std::string> hybrid_ways() {
+std::vector<std::string> hybrid_variants() {
   std::vector<std::string> names;
-  for (const Way& way : ways) names.emplace_back(way.name);
+  for (const Variant& variant : variants) names.emplace_back(variant.name);
   return names;
 }
 

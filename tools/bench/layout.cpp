@@ -55,7 +55,8 @@ class LayoutRun {
     add_part("convert_out", [this](std::int64_t b) { convert_out(b); });
     all_.push_back(single_->ours("tilewright", machine.context, single_->options()));
     all_.back().what = "direct";
-    for (const Stage::Way& way : blocks_->ways(std::size_t(std::max(1, machine.plan.configs)))) add_way(way);
+    for (const Stage::Variant& variant : blocks_->variants(std::size_t(std::max(1, machine.plan.configs))))
+      add_variant(variant);
     std::vector<Absence> absences;
     std::vector<Contender> peers;
     single_->add_peers(peers, absences);
@@ -68,7 +69,7 @@ class LayoutRun {
     for (const Absence& one : absences) note("left out: {} ({})", one.impl, one.reason);
   }
 
-  Told measure(LayoutCosts& costs) {
+  CaseOutput measure(LayoutCosts& costs) {
     add_converted();
     for (Contender& loop : conversion_.loops) all_.push_back(std::move(loop));
     hold_rounds(
@@ -77,15 +78,15 @@ class LayoutRun {
     set_ceilings();
     if (!from_.on_device())
       for (Contender& one : all_)
-        if (!one.is_loop()) single_->weigh(one);
+        if (!one.is_loop()) single_->measure_energy(one);
     keep_fastest();
     costs = this->costs();
     if (multiplying_ > 0) notes_.push_back(shares_text());
-    Told told{{table_line(costs)}, {}};
-    for (const std::string& line : notes_) told.lines.push_back("    " + line);
-    for (const Contender* part : kept_) told.rows.push_back(row(*part));
-    told.rows.push_back(record_of(costs));
-    return told;
+    CaseOutput output{{table_line(costs)}, {}};
+    for (const std::string& line : notes_) output.lines.push_back("    " + line);
+    for (const Contender* part : kept_) output.rows.push_back(row(*part));
+    output.rows.push_back(record_of(costs));
+    return output;
   }
 
   // Returns the best peer's time over tilewright's, which is the faster of multiplying in place and
@@ -114,9 +115,9 @@ class LayoutRun {
   }
 
   // Conversions are right if the multiplication between them is.
-  void add_multiplication(const std::string& way, const GemmOptions& options) {
+  void add_multiplication(const std::string& variant, const GemmOptions& options) {
     Contender one = blocks_->ours("tilewright", machine_.context, options);
-    one.what = "interleaved", one.variant = way;
+    one.what = "interleaved", one.variant = variant;
     one.run = [run = std::move(one.run), count = blocks_->batches()](std::int64_t b) { run(b % count); };
     one.check = [this, run = one.run] {
       return single_->check([&] { convert_in(0), run(0), convert_out(0); });
@@ -125,26 +126,26 @@ class LayoutRun {
   }
   // Adds the promising configs of one method, and those in wisdom for such blocks; leaves out those that do
   // not compile or fit.
-  void add_way(const Stage::Way& way) {
-    if (way.name.empty()) return add_multiplication("", blocks_->options());
-    if (way.configs.empty()) note("no kernel with {} fits blocks of {}", way.name, to_.problem.block);
-    std::vector<GemmOptions> tried(way.configs.size(), blocks_->options());
+  void add_variant(const Stage::Variant& variant) {
+    if (variant.name.empty()) return add_multiplication("", blocks_->options());
+    if (variant.configs.empty()) note("no kernel with {} fits blocks of {}", variant.name, to_.problem.block);
+    std::vector<GemmOptions> tried(variant.configs.size(), blocks_->options());
     std::vector<std::string> declined(tried.size());
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < tried.size(); ++i) try {
-        tried[i].config = way.configs[i].dump();
+        tried[i].config = variant.configs[i].dump();
         plan(machine_.context, to_.problem, tried[i]);
       } catch (const Error& error) {
         declined[i] = error.what();
       }
     for (std::size_t i = 0; i < tried.size(); ++i)
       if (declined[i].empty())
-        add_multiplication(way.name, tried[i]);
+        add_multiplication(variant.name, tried[i]);
       else
-        note("left out:{} ({})", config_text(way.configs[i]), declined[i]);
+        note("left out:{} ({})", config_text(variant.configs[i]), declined[i]);
     const GemmPlan known = plan(machine_.context, to_.problem, blocks_->options());
-    if (match_of(known) != WisdomMatch::none && way.is_of(config_of(known)))
-      add_multiplication(way.name, blocks_->options());
+    if (match_of(known) != WisdomMatch::none && variant.is_of(config_of(known)))
+      add_multiplication(variant.name, blocks_->options());
   }
 
   // Adds the three in sequence, with the multiplication that was fastest in a first sample.
@@ -333,16 +334,16 @@ class LayoutFamily : public Family {
             layout_table().head()};
   }
 
-  Told measure(const Case& c) override {
+  CaseOutput measure(const Case& c) override {
     LayoutCosts costs;
     LayoutRun run(*machine_, with_candidate(c));
-    const Told told = run.measure(costs);
+    const CaseOutput output = run.measure(costs);
     summary_.add(c, run.ratio(), run.conversion_share());
     save_layout_costs(path_, machine_->device(), costs);
-    return told;
+    return output;
   }
 
-  Told finish() override {
+  CaseOutput finish() override {
     return {{path_.empty() ? "not kept for explain: there is no folder for wisdom"
                            : "kept for explain in " + path_},
             summary_.objects()};

@@ -40,7 +40,7 @@ class Run {
       choose_ours();
       hold_rounds(
           all_, [&](Contender& one) { return stage_->turn(one); }, stage_->rules());
-      if (case_.is_large() || !case_.on_device()) weigh();
+      if (case_.is_large() || !case_.on_device()) measure_energies();
       set_bound();
     }
     for (Contender& one : all_)
@@ -137,12 +137,12 @@ class Run {
   }
 
   // Measures energy in alternation, as often as requested.
-  void weigh() {
+  void measure_energies() {
     for (int round = 0; round < machine_.plan.energy_rounds; ++round)
       for (Contender& one : all_)
-        if (!one.is_loop()) stage_->weigh(one);
+        if (!one.is_loop()) stage_->measure_energy(one);
     for (Contender& one : all_)
-      if (!one.weighings.empty()) one.joules = median(one.weighings);
+      if (!one.energy_samples.empty()) one.joules = median(one.energy_samples);
   }
 
   // T >= max(bytes / B, flops / P), with the best rates of the same rounds.
@@ -215,8 +215,8 @@ constexpr double least_window_s = 0.25;
 void keep(Contender& one, const EnergyObserver& energy, double runs) {
   one.energy_note = energy.fault();
   if (!one.energy_note.empty()) return;
-  one.weighings.push_back(energy.joules() / runs);
-  one.joules = median(one.weighings);
+  one.energy_samples.push_back(energy.joules() / runs);
+  one.joules = median(one.energy_samples);
   one.watts = energy.watts();
 }
 
@@ -256,7 +256,7 @@ std::shared_ptr<void> host_memory(const std::string& kind, std::int64_t bytes) {
   return {buffer, buffer->data()};
 }
 
-void HostEnergy::weigh(Contender& one, const std::function<double()>& turn) const {
+void HostEnergy::measure(Contender& one, const std::function<double()>& turn) const {
   EnergyMeter* const meter = meters_.meter_of(Location::host);
   EnergyObserver energy(meter, meters_.why_none());
   double runs = 0;

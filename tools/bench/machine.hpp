@@ -29,12 +29,12 @@ class Stage {
   virtual std::vector<nlohmann::json> promising(std::size_t) const { return {}; }
   // For interleaved batches: the methods of multiplying that are reported separately, by name, with the
   // promising configs of each. A method without a name is the plan's own choice.
-  struct Way {
+  struct Variant {
     std::string name;
     std::vector<nlohmann::json> configs{};
     bool (*is_of)(const nlohmann::json& config) = [](const nlohmann::json&) { return true; };
   };
-  virtual std::vector<Way> ways(std::size_t) const { return {{""}}; }
+  virtual std::vector<Variant> variants(std::size_t) const { return {{""}}; }
   // Adds the run's peers that support the case, and the reasons why others do not.
   virtual void add_peers(std::vector<Contender>& to, std::vector<Absence>& absences) = 0;
   // Adds the streaming and multiply-add loops that bound it.
@@ -54,7 +54,7 @@ class Stage {
     return nlohmann::json::object();
   }
   // Stores joules of one run under steady load in the contender, or the reason why there are none.
-  virtual void weigh(Contender&) {}
+  virtual void measure_energy(Contender&) {}
 
   // The number of batches in the ring, and the operands of one with the stream to queue on.
   virtual std::int64_t batches() const = 0;
@@ -139,7 +139,7 @@ class HostEnergy {
 
   // Repeats turn(), which returns its number of runs, for as long as the meter needs, and keeps the joules of
   // one run in the contender, or the reason why there are none.
-  void weigh(Contender& one, const std::function<double()>& turn) const;
+  void measure(Contender& one, const std::function<double()>& turn) const;
   // Keeps the joules of one run while it is timed, and returns the result of `turn`, its seconds. Keeps
   // nothing if GPUs work: no meter covers both.
   double watch(Contender& one, bool with_gpus, const std::function<double()>& turn) const;

@@ -183,7 +183,7 @@ class Overhead : public Family {
 
   std::vector<std::string> head() override { return {overhead_table().head()}; }
 
-  Told measure(const Case& c) override {
+  CaseOutput measure(const Case& c) override {
     const Case one = single_problem(c);
     // Residencies and layouts do not matter here.
     if (std::find(seen_.begin(), seen_.end(), problem_text(one)) != seen_.end()) return {};
@@ -204,30 +204,30 @@ class Overhead : public Family {
     return told_of(one, calls);
   }
 
-  Told finish() override {
-    Told told;
-    tell_launches(told);
+  CaseOutput finish() override {
+    CaseOutput output;
+    tell_launches(output);
     constexpr std::int64_t record_count = 100000;
-    told.lines.push_back(fmt::format("\nwisdom of {} records", record_count));
+    output.lines.push_back(fmt::format("\nwisdom of {} records", record_count));
     for (const WisdomCost& cost : measure_wisdom(record_count)) {
-      told.rows.push_back(row_of(nullptr, "tilewright", cost.what, "wall", cost.seconds));
-      told.rows.back()["metrics"]["records"] = record_count;
-      told.rows.back()["target"] = "cpu", told.rows.back()["threads"] = 1;
-      told.lines.push_back(overhead_table().row({cost.what, seconds_text(cost.seconds.centre)}));
+      output.rows.push_back(row_of(nullptr, "tilewright", cost.what, "wall", cost.seconds));
+      output.rows.back()["metrics"]["records"] = record_count;
+      output.rows.back()["target"] = "cpu", output.rows.back()["threads"] = 1;
+      output.lines.push_back(overhead_table().row({cost.what, seconds_text(cost.seconds.centre)}));
     }
-    for (json& object : summary_.objects()) told.rows.push_back(std::move(object));
-    return told;
+    for (json& object : summary_.objects()) output.rows.push_back(std::move(object));
+    return output;
   }
 
  private:
-  Told told_of(const Case& one, const std::vector<Contender>& calls) const {
+  CaseOutput told_of(const Case& one, const std::vector<Contender>& calls) const {
     const GemmProblem& p = one.problem;
-    Told told;
+    CaseOutput output;
     const auto add = [&](const std::string& impl, const std::string& what, const Estimate& seconds) {
-      told.rows.push_back(row_of(problem_text(one), impl, what, "thread_cpu", seconds));
+      output.rows.push_back(row_of(problem_text(one), impl, what, "thread_cpu", seconds));
       json keys = case_keys(one);
       keys["family"] = "overhead";
-      told.rows.back().update(keys);
+      output.rows.back().update(keys);
     };
     std::vector<double> generations;
     for (int r = 0; r < std::max(plan_.repetitions, 5); ++r)
@@ -239,28 +239,28 @@ class Overhead : public Family {
       add("tilewright", "generate", generation);
     }
     for (const Contender& call : calls) add(call.impl, call.what, call.seconds);
-    told.lines.push_back(overhead_table().row(
+    output.lines.push_back(overhead_table().row(
         {fmt::format("{} {}x{}x{} b{:g}", to_string(p.dtype), p.m, p.n, p.k, one.beta), generated,
          seconds_text(calls[0].seconds.centre), seconds_text(calls[1].seconds.centre),
          calls.size() > 2 ? seconds_text(calls[2].seconds.centre) : "none"}));
-    return told;
+    return output;
   }
 
-  void tell_launches(Told& told) const {
+  void tell_launches(CaseOutput& output) const {
     const GpuLaunchCosts costs = measure_gpu_launches(plan_.repetitions);
     if (!costs.why_none.empty()) {
-      told.lines.push_back("\nno launches on a GPU: " + costs.why_none);
+      output.lines.push_back("\nno launches on a GPU: " + costs.why_none);
       return;
     }
-    told.lines.push_back(fmt::format("\nlaunches on {}, time of the host", costs.device));
+    output.lines.push_back(fmt::format("\nlaunches on {}, time of the host", costs.device));
     for (const GpuLaunchCost& cost : costs.costs) {
-      told.rows.push_back(row_of(cost.problem, cost.impl, cost.what, "wall", cost.seconds));
-      told.rows.back()["device"] = costs.device;
-      told.rows.back()["target"] = "gpu", told.rows.back()["location"] = "device";
-      told.lines.push_back(overhead_table().row({cost.what, seconds_text(cost.seconds.centre)}));
+      output.rows.push_back(row_of(cost.problem, cost.impl, cost.what, "wall", cost.seconds));
+      output.rows.back()["device"] = costs.device;
+      output.rows.back()["target"] = "gpu", output.rows.back()["location"] = "device";
+      output.lines.push_back(overhead_table().row({cost.what, seconds_text(cost.seconds.centre)}));
     }
     if (!costs.why_no_blas.empty())
-      told.lines.push_back("no call of cuBLAS to compare with: " + costs.why_no_blas);
+      output.lines.push_back("no call of cuBLAS to compare with: " + costs.why_no_blas);
   }
 
   const Plan& plan_;

@@ -50,27 +50,27 @@ void batch_allocator(const TransferBatch& batch) {
   for (const std::int64_t bytes : batch.bytes) allocate_batch(bytes, batch.count, Placement::first_touch, 1);
 }
 
-struct HostWay {
+struct HostMethod {
   const char* name;
   void (*run)(const TransferBatch&);
 };
-constexpr HostWay host_ways[] = {{"one_block_per_matrix", one_block_per_matrix},
-                                 {"one_block", one_block},
-                                 {"tilewright", batch_allocator}};
+constexpr HostMethod host_methods[] = {{"one_block_per_matrix", one_block_per_matrix},
+                                       {"one_block", one_block},
+                                       {"tilewright", batch_allocator}};
 
 // Measures all methods in alternation within each repetition.
 TransferResult measure_host_transfer(const Plan& plan, const TransferBatch& batch) {
-  std::vector<double> samples[std::size(host_ways)];
+  std::vector<double> samples[std::size(host_methods)];
   for (int r = 0; r < plan.repetitions; ++r)
-    for (std::size_t i = 0; i < std::size(host_ways); ++i) {
+    for (std::size_t i = 0; i < std::size(host_methods); ++i) {
       malloc_trim(0);  // otherwise the pages of the last repetition would be reused
       const double begin = thread_cpu_seconds();
-      host_ways[i].run(batch);
+      host_methods[i].run(batch);
       samples[i].push_back(thread_cpu_seconds() - begin);
     }
   TransferResult result{.batch = batch, .ways = {}};
-  for (std::size_t i = 0; i < std::size(host_ways); ++i)
-    result.ways.push_back({host_ways[i].name, "pageable", estimate(samples[i])});
+  for (std::size_t i = 0; i < std::size(host_methods); ++i)
+    result.ways.push_back({host_methods[i].name, "pageable", estimate(samples[i])});
   return result;
 }
 
@@ -79,17 +79,17 @@ std::string sizes_text(const Case& c) {
 }
 
 // Returns seconds, bytes and GB/s by stage, and for all that moves data.
-json metrics_of(const TransferWay& way) {
+json metrics_of(const TransferMethod& method) {
   json metrics = {{"clock", "wall"}}, stages = json::object();
   double bytes = 0;
-  for (const TransferStage& stage : way.stages) {
+  for (const TransferStage& stage : method.stages) {
     json one = seconds_keys(stage.seconds);
     if (stage.bytes > 0) one["bytes"] = stage.bytes, one["gbs"] = stage.bytes / stage.seconds.centre * 1e-9;
     bytes += stage.bytes;
     stages[stage.name] = one;
   }
   metrics["stages"] = stages;
-  metrics["bytes"] = bytes, metrics["gbs"] = bytes / way.seconds.centre * 1e-9;
+  metrics["bytes"] = bytes, metrics["gbs"] = bytes / method.seconds.centre * 1e-9;
   return metrics;
 }
 
@@ -118,10 +118,10 @@ class Transfer : public Family {
     return {"times of the whole batch, in milliseconds", gpu_transfer_table().head()};
   }
 
-  Told measure(const Case& asked) override {
+  CaseOutput measure(const Case& asked) override {
     Case c = asked;
     GemmProblem& p = c.problem;
-    if (plan_.usual_batch) p.batch_count = default_batch;
+    if (plan_.is_default_batch) p.batch_count = default_batch;
     const std::string text = fmt::format("{} {}", sizes_text(c), p.batch_count);
     if (std::find(seen_.begin(), seen_.end(), text) != seen_.end()) return {};
     seen_.push_back(text);
@@ -131,60 +131,61 @@ class Transfer : public Family {
     return plan_.on_device() ? on_gpu(c, batch) : on_host(c, batch);
   }
 
-  Told finish() override { return {{}, summary_.objects()}; }
+  CaseOutput finish() override { return {{}, summary_.objects()}; }
 
  private:
-  json row_of(const Case& c, const TransferWay& way) const {
-    json row = measured_row(c, way.impl, way.seconds);
+  json row_of(const Case& c, const TransferMethod& method) const {
+    json row = measured_row(c, method.impl, method.seconds);
     add_no_energy(row, energy_.why_none("no energy is measured of allocations and copies"));
     return row;
   }
 
-  Told on_host(const Case& c, const TransferBatch& batch) {
-    const std::vector<TransferWay> ways = measure_host_transfer(plan_, batch).ways;
+  CaseOutput on_host(const Case& c, const TransferBatch& batch) {
+    const std::vector<TransferMethod> ways = measure_host_transfer(plan_, batch).ways;
     const auto s = [&](std::size_t i) { return ways[i].seconds.centre; };
-    Told told{{host_transfer_table().row({sizes_text(c), std::to_string(batch.count), seconds_text(s(0)),
-                                          seconds_text(s(1)), seconds_text(s(2)), ratio_text(s(0) / s(2))})},
-              {}};
-    for (const TransferWay& way : ways) told.rows.push_back(row_of(c, way));
+    CaseOutput output{
+        {host_transfer_table().row({sizes_text(c), std::to_string(batch.count), seconds_text(s(0)),
+                                    seconds_text(s(1)), seconds_text(s(2)), ratio_text(s(0) / s(2))})},
+        {}};
+    for (const TransferMethod& method : ways) output.rows.push_back(row_of(c, method));
     summary_.add(c, std::min(s(0), s(1)) / s(2), 0);
-    return told;
+    return output;
   }
 
-  Told on_gpu(Case c, const TransferBatch& batch) {
+  CaseOutput on_gpu(Case c, const TransferBatch& batch) {
     const TransferResult result = measure_gpu_transfer(plan_, batch);
     c.problem.batch_count = result.batch.count;
-    Told told;
+    CaseOutput output;
     if (result.batch.count < batch.count)
-      told.lines.push_back(fmt::format("{}: {} of {} problems are measured, so that the case takes seconds",
-                                       sizes_text(c), result.batch.count, batch.count));
-    const auto whole_s = [&](const TransferWay& way) {
-      for (const TransferWay& other : result.ways)
-        if (other.memory == way.memory && other.impl == "one_block") return other.seconds.centre;
-      return way.seconds.centre;
+      output.lines.push_back(fmt::format("{}: {} of {} problems are measured, so that the case takes seconds",
+                                         sizes_text(c), result.batch.count, batch.count));
+    const auto whole_s = [&](const TransferMethod& method) {
+      for (const TransferMethod& other : result.ways)
+        if (other.memory == method.memory && other.impl == "one_block") return other.seconds.centre;
+      return method.seconds.centre;
     };
-    for (const TransferWay& way : result.ways) {
-      const double ratio = way.seconds.centre / whole_s(way);
-      std::vector<std::string> cells{fmt::format("{}, {} {}", sizes_text(c), way.memory, way.impl),
+    for (const TransferMethod& method : result.ways) {
+      const double ratio = method.seconds.centre / whole_s(method);
+      std::vector<std::string> cells{fmt::format("{}, {} {}", sizes_text(c), method.memory, method.impl),
                                      std::to_string(c.problem.batch_count)};
       const auto add = [&](const Estimate& time) {
         cells.push_back(fmt::format("{:.{}f}", time.centre * 1e3, time.centre < 0.1 ? 3 : 0));
       };
-      for (const TransferStage& stage : way.stages) add(stage.seconds);
-      add(way.seconds);
+      for (const TransferStage& stage : method.stages) add(stage.seconds);
+      add(method.seconds);
       cells.push_back(ratio_text(ratio));
-      told.lines.push_back(gpu_transfer_table().row(cells));
-      json row = row_of(c, way);
-      row["memory"] = way.memory;
-      row["metrics"] = metrics_of(way);
+      output.lines.push_back(gpu_transfer_table().row(cells));
+      json row = row_of(c, method);
+      row["memory"] = method.memory;
+      row["metrics"] = metrics_of(method);
       row["metrics"]["ratio"] = ratio;
       row["metrics"]["asked_batch_count"] = batch.count;
       row.update(result.provenance);
-      told.rows.push_back(row);
+      output.rows.push_back(row);
       // Reports the gain of one block for the whole batch, the layout that the library asks of its callers.
-      if (way.impl != "one_block") summary_.add(c, ratio, 0);
+      if (method.impl != "one_block") summary_.add(c, ratio, 0);
     }
-    return told;
+    return output;
   }
 
   const Plan& plan_;

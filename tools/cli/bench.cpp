@@ -23,10 +23,10 @@
 namespace tilewright::cli {
 namespace {
 
-void tell(JsonLines& json, const bench::Told& told) {
-  for (const std::string& line : told.lines) fmt::print(json.people(), "{}\n", people::wrapped(line));
+void tell(JsonLines& json, const bench::CaseOutput& output) {
+  for (const std::string& line : output.lines) fmt::print(json.people(), "{}\n", people::wrapped(line));
   std::fflush(json.people());
-  for (const auto& row : told.rows) json.write(row);
+  for (const auto& row : output.rows) json.write(row);
 }
 
 // Returns the rows of tilewright that an earlier run left in the file.
@@ -74,15 +74,15 @@ void run_cases(const FamilyFlags& flags, const bench::Plan& plan) {
                  flags.json.empty() || flags.json == "-" ? "" : "; continue with --resume");
       break;
     }
-    const bench::Told told = family->measure(one);
+    const bench::CaseOutput output = family->measure(one);
     progress.clear();
-    tell(json, told);
-    if (failure.empty()) failure = told.failure;
-    if (!flags.record.empty() && told.seconds) record_run(flags.record, one.problem, *told.seconds);
+    tell(json, output);
+    if (failure.empty()) failure = output.failure;
+    if (!flags.record.empty() && output.seconds) record_run(flags.record, one.problem, *output.seconds);
   }
-  const bench::Told told = family->finish();
-  tell(json, told);
-  if (failure.empty()) failure = told.failure;
+  const bench::CaseOutput output = family->finish();
+  tell(json, output);
+  if (failure.empty()) failure = output.failure;
   if (!failure.empty()) throw JobFailed(failure);
 }
 

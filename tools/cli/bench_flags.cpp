@@ -57,7 +57,7 @@ std::vector<std::string> memories_of(const FamilyFlags& flags) {
 
 void refuse_what_is_not_built(const FamilyFlags& flags) {
   refuse_location(flags);
-  if (flags.target.empty() || flags.is.target_is_way) return;
+  if (flags.target.empty() || flags.is.target_is_variant) return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
   if (flags.family == "hybrid") return;
   if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
@@ -206,8 +206,8 @@ void choose_peers(const FamilyFlags& flags, bench::Plan& plan) {
       refuse_value("--peers", name, fmt::format("is not one of auto, none, {}", fmt::join(known, ", ")));
 }
 
-void choose_ways(const FamilyFlags& flags, bench::Plan& plan) {
-  const bool by_target = flags.is.target_is_way && !flags.target.empty();
+void choose_variants(const FamilyFlags& flags, bench::Plan& plan) {
+  const bool by_target = flags.is.target_is_variant && !flags.target.empty();
   if (flags.ways.empty() && !by_target) return;
   if (!flags.ways.empty() && by_target)
     refuse_value("--ways", flags.ways, fmt::format("conflicts with --target = '{}'", flags.target));
@@ -264,13 +264,13 @@ bench::Plan plan_bench(const FamilyFlags& flags) {
   bench::Plan plan;
   plan.family = flags.family;
   choose_peers(flags, plan);
-  choose_ways(flags, plan);
+  choose_variants(flags, plan);
   plan.memories = memories_of(flags);
   plan.configs = parse_int("--configs", flags.configs, 0);
   plan.operand_bytes = operand_bytes(flags);
   plan.device = parse_int("--device", flags.device, 0);
   plan.counters = flags.counters;
-  plan.usual_batch = flags.batch.empty();
+  plan.is_default_batch = flags.batch.empty();
   plan.check_only = flags.check_only;
   plan.once = flags.once;
   plan.races = parse_int("--races", flags.races, 0);

@@ -80,7 +80,7 @@ struct BenchFamily {
   std::vector<const char*> unused = {}, unused_on_device = {};
   std::vector<std::string> (*peers)() = nullptr;  // null: those that multiply where the operands lie
   std::vector<std::string> (*ways)() = nullptr;
-  bool target_is_way = false;  // --target is a list as that of --ways
+  bool target_is_variant = false;  // --target is a list as that of --ways
   std::vector<Flag> own = {};
   const bench::CaseForm* form = nullptr;  // null: its cases are products
   // Reads its own flags into the plan of its cases.

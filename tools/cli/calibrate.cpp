@@ -38,7 +38,7 @@ CalibrationOptions options_of(const CalibrateFlags& flags) {
   options.log = flags.log;
   require_place("log", flags.log);
   if (options.log.empty())
-    options.log = usual_log(Environment::read(), "log", "calibrate.jsonl", flags.resume);
+    options.log = default_log(Environment::read(), "log", "calibrate.jsonl", flags.resume);
   return options;
 }
 

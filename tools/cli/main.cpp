@@ -60,10 +60,10 @@ void suggest(const std::string& command, const std::string& why) {
 }
 
 // Returns how well wisdom knows a common problem on this CPU.
-WisdomMatch match_of_a_usual_problem(Context& context) {
-  const auto usual =
+WisdomMatch match_of_a_common_problem(Context& context) {
+  const auto common =
       parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6:beta=one:residency=cold");
-  return make_plan(Access::impl(context), usual, {}, !Access::impl(context).no_jit)->known.match;
+  return make_plan(Access::impl(context), common, {}, !Access::impl(context).no_jit)->known.match;
 }
 
 // Returns the index of the documentation: in a build tree that of the sources, otherwise the installed one;
@@ -93,7 +93,7 @@ void print_welcome() {
   suggest("gemm A.npy B.npy -o C.npy --verify", "multiply NumPy files, matrices or batches");
   if (!load_ceilings(kept_path(environment), cpu.device, 1))
     suggest("info --measure", "once: measure the ceilings of this machine");
-  if (match_of_a_usual_problem(context) != WisdomMatch::exact)
+  if (match_of_a_common_problem(context) != WisdomMatch::exact)
     suggest("tune --budget 3min", "once: this CPU has no records of its own");
   suggest("bench --sizes 4,8,16", "compare with the libraries found here");
   if (gpu.empty()) {
@@ -108,8 +108,9 @@ void print_welcome() {
   if (!index.empty()) fmt::print("Pages by task: {}\n", index);
 }
 
-int complain(int code, const std::string& told) {
-  std::string sentence = printable(people::with_suggestion(told));  // arguments and files may hold any bytes
+int complain(int code, const std::string& message) {
+  std::string sentence =
+      printable(people::with_suggestion(message));  // arguments and files may hold any bytes
   while (sentence.ends_with('\n') || (sentence.ends_with('.') && !sentence.ends_with("...")))
     sentence.pop_back();
   for (char& c : sentence)

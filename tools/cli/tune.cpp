@@ -26,7 +26,8 @@ namespace {
 // Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
 std::string sweep_path(const TuneFlags& flags, const Context& context, const ToolOperation& operation) {
   if (!flags.sweep.empty()) return flags.sweep;
-  return usual_log(Access::impl(context).environment, "sweep", operation.sweep_name().c_str(), flags.resume);
+  return default_log(Access::impl(context).environment, "sweep", operation.sweep_name().c_str(),
+                     flags.resume);
 }
 
 // The space of --family layout is a handful of blocks, all of which meet in the contest.

@@ -183,13 +183,13 @@ GemmProblem without_count(GemmProblem p) {
 }
 
 void refuse_without_sizes(const TuneFlags& flags) {
-  const TuneFlags usual;
+  const TuneFlags defaults;
   const std::tuple<const char*, const std::string&, const std::string&> unused[] = {
-      {"--dtype", flags.dtype, usual.dtype},
-      {"--op", flags.op, usual.op},
-      {"--beta", flags.beta, usual.beta},
-      {"--layout", flags.layout, usual.layout},
-      {"--block", flags.block, usual.block}};
+      {"--dtype", flags.dtype, defaults.dtype},
+      {"--op", flags.op, defaults.op},
+      {"--beta", flags.beta, defaults.beta},
+      {"--layout", flags.layout, defaults.layout},
+      {"--block", flags.block, defaults.block}};
   for (const auto& [name, given, value] : unused)
     if (given != value) wrong_use(name, "{} = '{}' needs --sizes: a problem has its own", name, given);
 }
@@ -218,11 +218,11 @@ std::vector<GemmProblem> arriving(const TuneFlags& flags, const std::vector<Gemm
 
 // The default problems, which most programs multiply and a search gains on: batches of small squares in both
 // real types, in memory and in cache, and on a GPU large products as well. Flags narrow or change them.
-std::vector<GemmProblem> usual_problems(const TuneFlags& flags) {
-  const TuneFlags usual;
+std::vector<GemmProblem> default_problems(const TuneFlags& flags) {
+  const TuneFlags defaults;
   TuneFlags asked = flags;
-  if (flags.dtype == usual.dtype) asked.dtype = "f64,f32";
-  if (flags.residency == usual.residency) asked.residency = "cold,l2";
+  if (flags.dtype == defaults.dtype) asked.dtype = "f64,f32";
+  if (flags.residency == defaults.residency) asked.residency = "cold,l2";
   std::vector<GemmProblem> problems;
   if (flags.location != "device") {
     asked.location = "host";
@@ -244,7 +244,7 @@ bool names_no_problem(const TuneFlags& flags) {
 }
 
 std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
-  if (names_no_problem(flags)) return in_order(arriving(flags, usual_problems(flags)));
+  if (names_no_problem(flags)) return in_order(arriving(flags, default_problems(flags)));
   if (flags.sizes.empty()) refuse_without_sizes(flags);
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
@@ -308,20 +308,20 @@ std::vector<nlohmann::json> Seeds::of(const std::string& family, const GemmProbl
 }
 
 void refuse_flags_of_products(const TuneFlags& flags, const std::string& what) {
-  const TuneFlags usual;
+  const TuneFlags defaults;
   const std::pair<const char*, bool> given[] = {{"--sizes", !flags.sizes.empty()},
                                                 {"--from", !flags.from.empty()},
-                                                {"--dtype", flags.dtype != usual.dtype},
-                                                {"--op", flags.op != usual.op},
-                                                {"--layout", flags.layout != usual.layout},
-                                                {"--block", flags.block != usual.block},
-                                                {"--beta", flags.beta != usual.beta},
-                                                {"--residency", flags.residency != usual.residency},
-                                                {"--arrival", flags.arrival != usual.arrival},
+                                                {"--dtype", flags.dtype != defaults.dtype},
+                                                {"--op", flags.op != defaults.op},
+                                                {"--layout", flags.layout != defaults.layout},
+                                                {"--block", flags.block != defaults.block},
+                                                {"--beta", flags.beta != defaults.beta},
+                                                {"--residency", flags.residency != defaults.residency},
+                                                {"--arrival", flags.arrival != defaults.arrival},
                                                 {"--location", !flags.location.empty()},
-                                                {"--objective", flags.objective != usual.objective},
-                                                {"--family", flags.family != usual.family},
-                                                {"--space", flags.space != usual.space},
+                                                {"--objective", flags.objective != defaults.objective},
+                                                {"--family", flags.family != defaults.family},
+                                                {"--space", flags.space != defaults.space},
                                                 {"--vary", !flags.vary.empty()},
                                                 {"--configs", !flags.configs.empty()},
                                                 {"--seeds", !flags.seeds.empty()},
@@ -345,16 +345,16 @@ ChoiceRules rules_of(const TuneFlags& flags) {
 
 void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const char*, bool>> more,
                          const std::string& what) {
-  const TuneFlags usual;
-  more.insert(more.end(), {{"--strategy", flags.strategy != usual.strategy},
-                           {"--space", flags.space != usual.space},
+  const TuneFlags defaults;
+  more.insert(more.end(), {{"--strategy", flags.strategy != defaults.strategy},
+                           {"--space", flags.space != defaults.space},
                            {"--set", !flags.set.empty()},
                            {"--where", !flags.where.empty()},
                            {"--vary", !flags.vary.empty()},
                            {"--configs", !flags.configs.empty()},
                            {"--seeds", !flags.seeds.empty()},
                            {"--window", !flags.window.empty()},
-                           {"--clock", flags.clock != usual.clock}});
+                           {"--clock", flags.clock != defaults.clock}});
   for (const auto& [name, given] : more)
     if (given) not_supported(name, "{} does not apply to {}", name, what);
 }
@@ -370,8 +370,8 @@ TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
                      std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20);
 }
 
-std::string usual_log(const Environment& environment, const std::string& flag, const char* name,
-                      bool resume) {
+std::string default_log(const Environment& environment, const std::string& flag, const char* name,
+                        bool resume) {
   const std::string path = cache_file(environment, name);
   if (path.empty() && resume)
     wrong_use("--resume", "--resume needs --{}: there is no cache folder with a log", flag);

@@ -95,7 +95,8 @@ TuneMachine machine_of(const TuneFlags& flags, Isa isa);
 // A log of that name in the cache folder, which is made, for who did not name one by --`flag`; "" where there
 // is no such folder, and then nothing is kept. Throws Error(io) where it cannot be made, and
 // Error(invalid_argument) where an earlier run's is wanted and there is no folder.
-std::string usual_log(const Environment& environment, const std::string& flag, const char* name, bool resume);
+std::string default_log(const Environment& environment, const std::string& flag, const char* name,
+                        bool resume);
 
 // Opens the user's own wisdom for the verbs that write it.
 

@@ -12,7 +12,7 @@
 namespace tilewright {
 
 // The library takes at most this much of a caller's stack; a small call as a whole stays within 8 KiB.
-inline constexpr std::size_t usual_stack_bytes = std::size_t(4) << 10;
+inline constexpr std::size_t small_stack_bytes = std::size_t(4) << 10;
 
 // Calls f(argument), which must not throw, with at least `bytes` bytes of stack. Throws Error(out_of_memory).
 void call_with_stack(std::size_t bytes, void (*f)(void*), void* argument);

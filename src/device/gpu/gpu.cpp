@@ -219,7 +219,7 @@ void Gpu::clear(void* device_address, std::size_t column_bytes, std::size_t pitc
 GpuStream::GpuStream(const Gpu& gpu, StreamPriority priority) : gpu_(&gpu) {
   const Gpu::Current current(gpu);
   const GpuDriver& driver = gpu.driver();
-  if (priority == StreamPriority::usual) {
+  if (priority == StreamPriority::normal) {
     driver.check(driver.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
     return;
   }

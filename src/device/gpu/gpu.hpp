@@ -125,7 +125,7 @@ class Gpu {
 };
 
 // `first`: blocks of its kernels are scheduled before waiting blocks of other streams.
-enum class StreamPriority : std::uint8_t { usual, first };
+enum class StreamPriority : std::uint8_t { normal, first };
 
 // A part of a device's multiprocessors (a green context), so that kernels on its streams leave others free.
 class GpuPartition {
@@ -149,7 +149,7 @@ class GpuPartition {
 
 class GpuStream {
  public:
-  explicit GpuStream(const Gpu& gpu, StreamPriority priority = StreamPriority::usual);
+  explicit GpuStream(const Gpu& gpu, StreamPriority priority = StreamPriority::normal);
   // Makes a stream whose kernels use the partition's multiprocessors alone.
   GpuStream(const Gpu& gpu, const GpuPartition& partition);
   ~GpuStream();

@@ -109,7 +109,7 @@ Caches caches() {
 // if half of the second-level cache holds these. On a Sapphire Rapids Xeon with AVX-512, six contractions in
 // pieces of four elements were 1.5 to 1.1 times as fast for p = 3 to 6 as in pieces of half its second-level
 // cache, and 0.95 and 0.98 times for p = 7 and 8; with AVX2 there was no clear difference.
-std::int64_t usual_piece(std::int64_t element_bytes) {
+std::int64_t default_piece(std::int64_t element_bytes) {
   constexpr std::int64_t least_elements = 4;
   const std::int64_t each = std::max<std::int64_t>(1, element_bytes);
   return std::max(caches().l1 / 2 / each, std::min(least_elements, caches().l2 / 2 / each));
@@ -241,7 +241,7 @@ void Chain::choose_piece() {
   double seconds = 0;
   for (const Pass& pass : passes_) seconds += estimate_s(pass.plan->problem);
   threads_ = threads_for(seconds, options_.threads);
-  piece_ = options_.piece > 0 ? options_.piece : usual_piece(element_bytes());
+  piece_ = options_.piece > 0 ? options_.piece : default_piece(element_bytes());
   const std::int64_t share = (count_ + threads_ - 1) / threads_;
   piece_ = std::clamp<std::int64_t>(piece_, 1, std::max<std::int64_t>(1, share));
   int last = 0;

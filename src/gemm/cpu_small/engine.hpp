@@ -27,7 +27,7 @@ class BoundKernel {
   void run(KernelCall& call) const { call.run(*kernel_, stack_bytes_); }
   void run(KernelCall&& call) const { run(call); }
   const GemmSmallCpuKernel& kernel() const { return *kernel_; }
-  bool takes_much_stack() const { return stack_bytes_ > usual_stack_bytes; }
+  bool takes_much_stack() const { return stack_bytes_ > small_stack_bytes; }
 
  private:
   const GemmSmallCpuKernel* kernel_ = nullptr;

@@ -88,23 +88,23 @@ const GemmOptions& default_options() noexcept {
   alignas(GemmOptions) static constinit std::byte room[sizeof(GemmOptions)]{};
   static constinit std::atomic<const GemmOptions*> made = nullptr;
   static constinit Mutex mutex;
-  if (const GemmOptions* usual = made.load(std::memory_order_acquire)) [[likely]]
-    return *usual;
+  if (const GemmOptions* defaults = made.load(std::memory_order_acquire)) [[likely]]
+    return *defaults;
   const std::lock_guard lock(mutex);
   if (made.load() == nullptr) made.store(new (room) GemmOptions());
   return *made.load();
 }
 
 bool are_default(const GemmOptions& o) {
-  const GemmOptions& usual = default_options();
-  if (&o == &usual) return true;
-  return (o.target == Target::automatic || o.target == Target::cpu) && o.objective == usual.objective &&
-         o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 &&
+  const GemmOptions& defaults = default_options();
+  if (&o == &defaults) return true;
+  return (o.target == Target::automatic || o.target == Target::cpu) && o.objective == defaults.objective &&
+         o.math_mode == defaults.math_mode && o.split == defaults.split && o.threads >= 0 &&
          o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
          o.config.empty() && o.tune_on_miss_s == 0 && !o.cpu_share && o.gpus.empty() &&
          o.gpu_memory_bytes == 0 && o.queue.stream == nullptr && o.align_bytes == 0 && o.queue.device >= 0 &&
-         o.residency <= Residency::l1 && o.arrival == usual.arrival &&
-         o.on_device_failure == usual.on_device_failure && o.learn == usual.learn;
+         o.residency <= Residency::l1 && o.arrival == defaults.arrival &&
+         o.on_device_failure == defaults.on_device_failure && o.learn == defaults.learn;
 }
 
 void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,

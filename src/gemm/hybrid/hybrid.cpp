@@ -262,7 +262,7 @@ std::string HybridRunner::prediction(double) const {
     const SplitChoice& choice = ready_[pinned].choice;
     text +=
         fmt::format("{}{}: {}: {}\n{}{}", text.empty() ? "" : "\n" + indent, pinned ? "pinned" : "pageable",
-                    seconds_text(choice.split.seconds), ways_text(choice), indent, choice.reason);
+                    seconds_text(choice.split.seconds), splits_text(choice), indent, choice.reason);
     text += "\n" + indent + split_text(*models_.node, choice.split, indent);
   }
   if (rule_ == SplitRule::guided || rule_ == SplitRule::exhaustive)
@@ -316,7 +316,7 @@ GemmOffers hybrid_offers(const PlanRequest& r) {
   const bool asked = wants_gpus(r) || r.options.candidate == hybrid_candidate.name;
   if (!asked && pinned.split.gpus.empty())
     throw Error(ErrorCode::unsupported, "target",
-                fmt::format("{} ({}; by {})", pinned.reason, ways_text(pinned), models.node->source));
+                fmt::format("{} ({}; by {})", pinned.reason, splits_text(pinned), models.node->source));
   GemmOffer offer;
   offer.seconds = pinned.split.seconds;
   offer.make = [&r, models, pinned] {

@@ -45,7 +45,7 @@ struct SplitSearchResult {
 };
 
 // `time` runs the product by a split and returns its seconds. `way` is guided or exhaustive.
-SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitRule way,
+SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitRule rule,
                                const SplitSearch& search, const std::function<double(const Split&)>& time);
 
 }  // namespace tilewright

@@ -9,12 +9,12 @@ namespace tilewright {
 namespace {
 
 void check_split(const GemmOptions& o) {
-  const std::string way = to_string(o.split);
+  const std::string split = to_string(o.split);
   if (o.split == SplitRule::fixed && !o.cpu_share)
     refuse_argument("cpu_share", "cpu_share is missing: split = fixed needs it");
   if (o.cpu_share && o.split != SplitRule::fixed)
     refuse_argument("cpu_share",
-                    fmt::format("cpu_share = {} needs split = fixed, but split = {}", *o.cpu_share, way));
+                    fmt::format("cpu_share = {} needs split = fixed, but split = {}", *o.cpu_share, split));
   if (o.cpu_share && !(*o.cpu_share >= 0 && *o.cpu_share <= 1))
     refuse_argument("cpu_share", fmt::format("cpu_share = {} is not between 0 and 1", *o.cpu_share));
   if (o.target == Target::gpu && o.cpu_share.value_or(0) > 0)
@@ -24,10 +24,10 @@ void check_split(const GemmOptions& o) {
   const bool searches = o.split == SplitRule::guided || o.split == SplitRule::exhaustive;
   if (o.target == Target::gpu && searches)
     refuse_argument("split",
-                    fmt::format("split = {} conflicts with target = gpu, which does not use the CPU", way));
+                    fmt::format("split = {} conflicts with target = gpu, which does not use the CPU", split));
   if (o.target == Target::cpu && o.split != SplitRule::model)
     refuse_argument("split",
-                    fmt::format("split = {} conflicts with target = cpu, which does not use GPUs", way));
+                    fmt::format("split = {} conflicts with target = cpu, which does not use GPUs", split));
 }
 
 }  // namespace

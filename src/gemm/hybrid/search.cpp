@@ -13,7 +13,7 @@ SplitSearch search_from(const Split& chosen) {
   return search;
 }
 
-SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitRule way,
+SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitRule rule,
                                const SplitSearch& search, const std::function<double(const Split&)>& time) {
   SplitSearchResult result;
   const auto try_share = [&](double share) {
@@ -23,7 +23,7 @@ SplitSearchResult search_split(const NodeModel& node, SplitRequest request, Spli
     if (result.tried++ == 0 || seconds < result.best_s) result.best = split, result.best_s = seconds;
     return seconds;
   };
-  if (way == SplitRule::exhaustive) {
+  if (rule == SplitRule::exhaustive) {
     for (int i = 0; i * search.step < 1 - 1e-9; ++i)
       if (try_share(i * search.step) > search.hopeless * result.best_s) return result;
     try_share(1);

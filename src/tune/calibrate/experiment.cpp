@@ -157,27 +157,28 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
   if (!scope.quick)
     sizes.insert(sizes.end(), {64 * mebi, 128 * mebi}), staged.push_back(64 * mebi),
         busy.push_back(128 * mebi);
-  for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host}) {
-    add(task.installation, copies(way, gpu, sizes));
-    add(task.installation, copies(way, gpu, staged, false));
-    add(task.installation, copies(way, gpu, busy, true, Beside::other_direction));
-    add(task.validation, copies(way, gpu, {48 * kibi, 768 * kibi, 6 * mebi, 24 * mebi}));
-    add(task.validation, copies(way, gpu, {768 * kibi, 12 * mebi}, false));
-    add(task.validation, copies(way, gpu, {24 * mebi}, true, Beside::other_direction));
+  for (const TimedWork direction : {TimedWork::to_device, TimedWork::to_host}) {
+    add(task.installation, copies(direction, gpu, sizes));
+    add(task.installation, copies(direction, gpu, staged, false));
+    add(task.installation, copies(direction, gpu, busy, true, Beside::other_direction));
+    add(task.validation, copies(direction, gpu, {48 * kibi, 768 * kibi, 6 * mebi, 24 * mebi}));
+    add(task.validation, copies(direction, gpu, {768 * kibi, 12 * mebi}, false));
+    add(task.validation, copies(direction, gpu, {24 * mebi}, true, Beside::other_direction));
   }
   add(task.installation, copies(TimedWork::device_copy, gpu, {32 * mebi, 64 * mebi, 128 * mebi}));
-  for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
-    for (Experiment e : copies(
-             way, gpu, scope.quick ? Sizes{16 * mebi, 32 * mebi} : Sizes{16 * mebi, 32 * mebi, 64 * mebi})) {
+  for (const TimedWork direction : {TimedWork::to_device, TimedWork::to_host})
+    for (Experiment e :
+         copies(direction, gpu,
+                scope.quick ? Sizes{16 * mebi, 32 * mebi} : Sizes{16 * mebi, 32 * mebi, 64 * mebi})) {
       e.pieces = scope.quick ? 512 : 4096;
       task.installation.push_back(e);
     }
   const int count = int(machine.gpus().size());
   const Sizes shared = scope.quick ? Sizes{16 * mebi, 32 * mebi} : Sizes{32 * mebi, 128 * mebi};
   if (count > 1)
-    for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
+    for (const TimedWork direction : {TimedWork::to_device, TimedWork::to_host})
       for (const Beside others : {Beside::all_gpus, Beside::transfers})
-        add(task.installation, copies(way, gpu, shared, true, others));
+        add(task.installation, copies(direction, gpu, shared, true, others));
   for (int step = 1; step < count; ++step) {
     const int peer = (gpu + step) % count;
     if (!machine.reaches(gpu, peer)) continue;
@@ -198,9 +199,9 @@ CalibrationTask pipeline_task(const CalibrationMachine& machine, const Calibrati
   add(task.installation, copies(TimedWork::start_gpus, -1, {4 * kibi, 16 * kibi, 64 * kibi, 256 * kibi}));
   // Larger than last-level caches, as products that are shared with GPUs.
   const std::int64_t side = scope.quick ? 4096 : 8192;
-  for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
+  for (const TimedWork direction : {TimedWork::to_device, TimedWork::to_host})
     for (const std::int64_t k : {64, 128})
-      for (Experiment e : copies(way, 0, {32 * mebi}, true, Beside::host_product)) {
+      for (Experiment e : copies(direction, 0, {32 * mebi}, true, Beside::host_product)) {
         e.dtype = scope.dtypes.front(), e.m = e.n = side, e.k = k;
         task.installation.push_back(e);
       }

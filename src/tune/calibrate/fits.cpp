@@ -116,25 +116,25 @@ FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings, in
   FittedTask fitted;
   GpuModel gpu;
   TogetherTime together;
-  struct Way {
+  struct Direction {
     const char* name;
     TransferTime GpuModel::*time;
     TimedWork work;
     bool pinned, is_needed;
   };
   std::vector<std::pair<Experiment, TransferTime>> times;
-  for (const Way& way :
-       {Way{"to_device", &GpuModel::to_device, TimedWork::to_device, true, true},
-        Way{"to_host", &GpuModel::to_host, TimedWork::to_host, true, true},
-        Way{"pageable_to_device", &GpuModel::pageable_to_device, TimedWork::to_device, false, true},
-        Way{"pageable_to_host", &GpuModel::pageable_to_host, TimedWork::to_host, false, true},
-        Way{"from_peer", &GpuModel::from_peer, TimedWork::from_peer, true, false}}) {
-    const Experiment kind = kind_of(way.work, way.pinned);
-    if (const FittedPart* part = add_linear(fitted, way.name, task, kind, timings))
-      gpu.*way.time = transfer_of(*part);
-    else if (way.is_needed)
+  for (const Direction& direction :
+       {Direction{"to_device", &GpuModel::to_device, TimedWork::to_device, true, true},
+        Direction{"to_host", &GpuModel::to_host, TimedWork::to_host, true, true},
+        Direction{"pageable_to_device", &GpuModel::pageable_to_device, TimedWork::to_device, false, true},
+        Direction{"pageable_to_host", &GpuModel::pageable_to_host, TimedWork::to_host, false, true},
+        Direction{"from_peer", &GpuModel::from_peer, TimedWork::from_peer, true, false}}) {
+    const Experiment kind = kind_of(direction.work, direction.pinned);
+    if (const FittedPart* part = add_linear(fitted, direction.name, task, kind, timings))
+      gpu.*direction.time = transfer_of(*part);
+    else if (direction.is_needed)
       return left_unfitted(fitted);
-    times.emplace_back(kind, gpu.*way.time);
+    times.emplace_back(kind, gpu.*direction.time);
   }
   const auto busy = [&](Beside beside) {
     return chosen(task.installation, [beside](const Experiment& e) { return e.beside == beside; });
@@ -332,7 +332,7 @@ double Timings::transfer_rate() const {
       rate = std::max(rate, double(e.bytes) / point.seconds);
     }
     double sum = 0;
-    for (const auto& [way, rate] : best) sum += rate;
+    for (const auto& [direction, rate] : best) sum += rate;
     if (sum > 0) return sum;
   }
   return 0;

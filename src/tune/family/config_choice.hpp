@@ -28,7 +28,7 @@ struct ChoiceRules : AxisRules {
 
 // Numbers of configs that a family searches: promising ones, all, and at least with restricted axes.
 struct ChoiceSizes {
-  std::size_t usual, whole, fewest;
+  std::size_t standard, whole, fewest;
 };
 
 template <class Config>
@@ -118,7 +118,8 @@ ChosenConfigs<Config> choose_configs(const GemmProblem& problem, const ChoiceRul
     choice.configs =
         admitted_configs(problem, rules, standard, configs_along(space, rules.vary, base, yields), space);
   } else if (!rules.incumbent_only) {
-    const std::size_t most = rules.most == 0 ? (rules.whole_space ? sizes.whole : sizes.usual) : rules.most;
+    const std::size_t most =
+        rules.most == 0 ? (rules.whole_space ? sizes.whole : sizes.standard) : rules.most;
     std::vector<Config> searched =
         rules.whole_space ? walked_or_drawn(space, rules, most, standard, removed) : promising(most);
     if (searched.size() > most) searched.resize(most);

@@ -19,11 +19,11 @@ constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
                                 .strategy_share = 0.5,
                                 .halving_share = 0.75,
                                 .incumbent_tie = 0.02,
-                                .usual_budget_s = 30,
-                                .weighed_budget_s = 300,
+                                .default_budget_s = 30,
+                                .energy_budget_s = 300,
                                 .check_budget_s = 2};
 
-constexpr ChoiceSizes large_sizes{.usual = 240, .whole = 4000, .fewest = 24};
+constexpr ChoiceSizes large_sizes{.standard = 240, .whole = 4000, .fewest = 24};
 
 // The first matrices are aligned as allocations are.
 GemmLargeShape shape_of(const GemmProblem& p) {

@@ -19,10 +19,10 @@ constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
                                 .strategy_share = 0.8,
                                 .halving_share = 0.8,
                                 .incumbent_tie = 0.02,
-                                .usual_budget_s = 30,
-                                .weighed_budget_s = 300};
+                                .default_budget_s = 30,
+                                .energy_budget_s = 300};
 
-constexpr ChoiceSizes small_sizes{.usual = 240, .whole = 4000, .fewest = 24};
+constexpr ChoiceSizes small_sizes{.standard = 240, .whole = 4000, .fewest = 24};
 
 // The second kernel and the scratch of a batch that is reduced into one C.
 struct AddingUp {

@@ -15,7 +15,7 @@ namespace {
 using CpuConfig = GemmSmallCpuConfig;
 
 // A larger space, of up to millions, is sampled.
-constexpr ChoiceSizes cpu_sizes{.usual = SIZE_MAX, .whole = 20000, .fewest = 0};
+constexpr ChoiceSizes cpu_sizes{.standard = SIZE_MAX, .whole = 20000, .fewest = 0};
 
 constexpr SearchPace cpu_pace{.shortest_turn_s = 5e-5,
                               .longest_screening_s = 5e-4,
@@ -105,11 +105,11 @@ class SmallCpuFamily : public FamilyOf<CpuConfig> {
     auto choice = choose_configs(
         timed, rules, standard, gemm_small_cpu_space(timed, isa), cpu_sizes,
         [&](std::size_t most) {
-          std::vector<CpuConfig> usual, some;
+          std::vector<CpuConfig> common, some;
           gemm_small_cpu_search(timed, isa)
-              .visit([&](const CpuConfig& config) { usual.push_back(config); }, standard, &open.removed);
+              .visit([&](const CpuConfig& config) { common.push_back(config); }, standard, &open.removed);
           std::mt19937_64 random(1);  // nothing ranks them
-          std::sample(usual.begin(), usual.end(), std::back_inserter(some), std::min(most, usual.size()),
+          std::sample(common.begin(), common.end(), std::back_inserter(some), std::min(most, common.size()),
                       random);
           return some;
         },

@@ -35,7 +35,7 @@ constexpr SearchPace lu_pace{.shortest_turn_s = 2e-3,
                              .strategy_share = 0.4,
                              .halving_share = 0.6,
                              .incumbent_tie = 0.02,
-                             .usual_budget_s = 20};
+                             .default_budget_s = 20};
 
 constexpr double check_flops = 2e8;  // of the residual of each config
 

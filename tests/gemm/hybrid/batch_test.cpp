@@ -189,29 +189,29 @@ GemmProblem square_batch(std::int64_t n, std::int64_t count) {
 }
 
 TEST(HybridBatch, TinyProblemsStayWhereMemoryIsFast) {
-  NodeModel node = usual_node(32, {"GPU"});
+  NodeModel node = default_node(32, {"GPU"});
   node.host.memory_bytes_per_s = 400e9;
   const SplitChoice choice = choose_split(node, request_of(square_batch(8, 1000000), 1, true));
-  EXPECT_TRUE(choice.split.gpus.empty()) << choice.reason << ways_text(choice);
+  EXPECT_TRUE(choice.split.gpus.empty()) << choice.reason << splits_text(choice);
   EXPECT_EQ(choice.split.host_count, 1000000);
 }
 
 TEST(HybridBatch, LargeProblemsGoToTheGpu) {
-  const NodeModel node = usual_node(8, {"GPU"});
+  const NodeModel node = default_node(8, {"GPU"});
   const SplitChoice choice = choose_split(node, request_of(square_batch(512, 400), 1, true));
-  ASSERT_FALSE(choice.split.gpus.empty()) << choice.reason << ways_text(choice);
+  ASSERT_FALSE(choice.split.gpus.empty()) << choice.reason << splits_text(choice);
   EXPECT_EQ(choice.split.side, SplitSide::problems);
   EXPECT_LT(choice.split.seconds, *choice.host_only_s);
 }
 
 TEST(HybridBatch, ASlowCpuGivesEvenTinyProblemsAway) {
-  const NodeModel node = usual_node(1, {"GPU"});
+  const NodeModel node = default_node(1, {"GPU"});
   const SplitChoice choice = choose_split(node, request_of(square_batch(8, 1000000), 1, true));
-  EXPECT_FALSE(choice.split.gpus.empty()) << choice.reason << ways_text(choice);
+  EXPECT_FALSE(choice.split.gpus.empty()) << choice.reason << splits_text(choice);
 }
 
 TEST(HybridBatch, PredictionsAgreeWithTheSimulatedClock) {
-  const NodeModel node = usual_node(4, {"GPU"});
+  const NodeModel node = default_node(4, {"GPU"});
   for (const std::int64_t n : {16, 64, 256}) {
     const GemmProblem problem = square_batch(n, 100000000 / (n * n));
     SplitRequest request = request_of(problem, 1, true);

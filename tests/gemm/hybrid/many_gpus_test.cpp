@@ -12,7 +12,7 @@ namespace {
 
 // Of which each GPU brings a part of the host with it.
 NodeModel h100_node(int gpus, bool peers = true) {
-  NodeModel node = usual_node(16 * gpus, std::vector<std::string>(std::size_t(gpus), "H100"));
+  NodeModel node = default_node(16 * gpus, std::vector<std::string>(std::size_t(gpus), "H100"));
   node.host.memory_bytes_per_s *= gpus;
   for (GpuModel& gpu : node.gpus) {
     gpu.memory_bytes = std::int64_t(80) << 30;

@@ -13,7 +13,7 @@
 namespace tilewright::testing {
 
 inline NodeModel small_node(int gpus, bool peers = true, std::int64_t memory_bytes = std::int64_t(1) << 30) {
-  NodeModel node = usual_node(4, std::vector<std::string>(std::size_t(gpus), "Sim"));
+  NodeModel node = default_node(4, std::vector<std::string>(std::size_t(gpus), "Sim"));
   node.host.stream_start_s = 0;  // of which devices know nothing
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     node.gpus[i].name += std::to_string(i);

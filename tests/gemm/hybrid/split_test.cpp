@@ -10,7 +10,7 @@ namespace tilewright {
 namespace {
 
 NodeModel measured_node(int gpus = 1) {
-  NodeModel node = usual_node(16 * gpus, std::vector<std::string>(std::size_t(gpus), "H100"));
+  NodeModel node = default_node(16 * gpus, std::vector<std::string>(std::size_t(gpus), "H100"));
   for (GpuModel& gpu : node.gpus) {
     gpu.memory_bytes = std::int64_t(80) << 30;
     if (gpus > 1) gpu.from_peer = {1e-5, 1 / 397e9};

@@ -38,7 +38,7 @@ class CopyScaleFamily : public bench::Family {
 
   std::vector<std::string> head() override { return {"case  who  ns  share of bound"}; }
 
-  bench::Told measure(const bench::Case& c) override {
+  bench::CaseOutput measure(const bench::Case& c) override {
     const CopyScaleProblem problem = problem_of(c);
     const auto decided = decide_copy_scale({Access::impl(context_).wisdom(), problem, c.options.candidate});
     std::vector<double> x(std::size_t(problem.n), 1.0), y(x.size());
@@ -64,8 +64,8 @@ class CopyScaleFamily : public bench::Family {
     return tell(c, decided, all, bound_s);
   }
 
-  bench::Told finish() override {
-    bench::Told told;
+  bench::CaseOutput finish() override {
+    bench::CaseOutput told;
     for (json& object : summary_.objects()) {
       object["memory"] = nullptr;
       told.lines.push_back(bench::summary_line(object));
@@ -75,9 +75,9 @@ class CopyScaleFamily : public bench::Family {
   }
 
  private:
-  bench::Told tell(const bench::Case& c, const Ranking<CopyScale>& decided,
-                   const std::vector<bench::Contender>& all, double bound_s) {
-    bench::Told told;
+  bench::CaseOutput tell(const bench::Case& c, const Ranking<CopyScale>& decided,
+                         const std::vector<bench::Contender>& all, double bound_s) {
+    bench::CaseOutput told;
     const double flops = CopyScale::work(problem_of(c));
     for (const bench::Contender& one : all) {
       json row = bench::measured_row(c, one.impl, one.seconds);

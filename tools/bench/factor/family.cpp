@@ -169,8 +169,8 @@ class FactorFamily : public Family {
 
   std::vector<std::string> head() override { return {factor_table().head()}; }
 
-  Told measure(const Case& c) override {
-    Told told;
+  CaseOutput measure(const Case& c) override {
+    CaseOutput output;
     FactorOperands operands(c);
     std::vector<Contender> all;
     std::vector<SystemVerifyResult> residuals;
@@ -182,10 +182,10 @@ class FactorFamily : public Family {
       one.run(0);
       const SystemVerifyResult residual = operands.check(context_, loop.permutes, c.threads);
       if (!residual.passed()) {
-        told.lines.push_back(fmt::format("{} {}: wrong results, residual ratio {:.3g} of {} allowed",
-                                         problem_text(c), one.impl, residual.ratio,
-                                         SystemVerifyResult::bound));
-        if (one.role == Role::ours) throw Error(ErrorCode::internal, one.impl, told.lines.back());
+        output.lines.push_back(fmt::format("{} {}: wrong results, residual ratio {:.3g} of {} allowed",
+                                           problem_text(c), one.impl, residual.ratio,
+                                           SystemVerifyResult::bound));
+        if (one.role == Role::ours) throw Error(ErrorCode::internal, one.impl, output.lines.back());
         return;
       }
       residuals.push_back(residual);
@@ -196,25 +196,25 @@ class FactorFamily : public Family {
       dispatch(batch.dtype, [&]<class T>() { run_routine_of<T>(context_, batch, options); });
     };
     enter({.role = Role::ours, .impl = "tilewright", .version = TILEWRIGHT_VERSION}, ours);
-    for (const FactorLoop& loop : loops_of(c, operands.batch(), told.lines))
+    for (const FactorLoop& loop : loops_of(c, operands.batch(), output.lines))
       enter({.role = Role::peer, .impl = loop.impl, .version = loop.version, .variant = loop.variant}, loop);
     hold_rounds(
         all, [&](Contender& one) { return turn(one, operands); }, rules_of_long_turns(plan_.repetitions));
-    tell(c, all, residuals, told);
-    return told;
+    tell(c, all, residuals, output);
+    return output;
   }
 
-  Told finish() override {
-    Told told;
-    told.rows = summary_.objects();
-    for (const json& summary : told.rows)
+  CaseOutput finish() override {
+    CaseOutput output;
+    output.rows = summary_.objects();
+    for (const json& summary : output.rows)
       if (summary["ratio_geomean"].is_number())
-        told.lines.push_back(
+        output.lines.push_back(
             fmt::format("{} with {}: {:.2f} x the best peer on average, at least {:.2f} x, {}",
                         summary["dtype"].get<std::string>(), counted(summary["threads"].get<int>(), "thread"),
                         summary["ratio_geomean"].get<double>(), summary["ratio_min"].get<double>(),
                         summary["ratio_min_case"].get<std::string>()));
-    return told;
+    return output;
   }
 
  private:
@@ -236,7 +236,7 @@ class FactorFamily : public Family {
   }
 
   void tell(const Case& c, const std::vector<Contender>& all,
-            const std::vector<SystemVerifyResult>& residuals, Told& told) {
+            const std::vector<SystemVerifyResult>& residuals, CaseOutput& output) {
     const Contender* peer = nullptr;
     for (const Contender& one : all)
       if (one.role == Role::peer && (peer == nullptr || one.seconds.centre < peer->seconds.centre))
@@ -257,10 +257,10 @@ class FactorFamily : public Family {
           row["ratio"] = ratio_keys(peer->impl, *paired);
           ours_over_best = paired->centre, ratio = fmt::format("{:.2f}", paired->centre);
         }
-      told.lines.push_back(
+      output.lines.push_back(
           factor_table().row({problem_text(c), one.impl, one.variant, seconds_text(one.seconds.centre),
                               digits_text(row["gflops"].get<double>()), ratio}));
-      told.rows.push_back(std::move(row));
+      output.rows.push_back(std::move(row));
     }
     summary_.add(c, ours_over_best, 0);
   }

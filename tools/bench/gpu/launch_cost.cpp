@@ -123,7 +123,7 @@ class Products {
   double *a_ = nullptr, *b_ = nullptr, *c_ = nullptr;
 };
 
-struct LaunchWay {
+struct LaunchMethod {
   const char* impl;
   const char* what;
   std::function<void()> run;
@@ -131,16 +131,16 @@ struct LaunchWay {
 };
 
 // Measures all in alternation; then by how much `above` costs more than the first, within rounds.
-void measure_in_turn(std::vector<LaunchWay> ways, std::size_t above, const char* overhead,
+void measure_in_turn(std::vector<LaunchMethod> methods, std::size_t above, const char* overhead,
                      const char* problem, const GpuStream& stream, int repetitions, GpuLaunchCosts& result) {
-  for (LaunchWay& way : ways) sample_launches(stream, way.run);
+  for (LaunchMethod& method : methods) sample_launches(stream, method.run);
   for (int r = 0; r < std::max(repetitions, least_repetitions); ++r)
-    for (LaunchWay& way : ways) way.samples.push_back(sample_launches(stream, way.run));
-  for (const LaunchWay& way : ways)
-    result.costs.push_back({way.impl, way.what, problem, estimate(way.samples)});
+    for (LaunchMethod& method : methods) method.samples.push_back(sample_launches(stream, method.run));
+  for (const LaunchMethod& method : methods)
+    result.costs.push_back({method.impl, method.what, problem, estimate(method.samples)});
   std::vector<double> more;
-  for (std::size_t i = 0; i < ways[0].samples.size(); ++i)
-    more.push_back(ways[above].samples[i] - ways[0].samples[i]);
+  for (std::size_t i = 0; i < methods[0].samples.size(); ++i)
+    more.push_back(methods[above].samples[i] - methods[0].samples[i]);
   result.costs.push_back({"tilewright", overhead, problem, estimate(more)});
 }
 

@@ -141,7 +141,7 @@ std::vector<nlohmann::json> GpuStage::promising(std::size_t count) const {
 }
 
 // The two methods of Dongarra 2017, Fig. 5b: BlkIntlSM and BlkIntl.
-std::vector<Stage::Way> GpuStage::ways(std::size_t count) const {
+std::vector<Stage::Variant> GpuStage::variants(std::size_t count) const {
   const GemmProblem& p = case_.problem;
   const auto configs = [&](bool (*wanted)(GemmSmallLoad)) {
     std::vector<nlohmann::json> all;
@@ -275,7 +275,7 @@ GpuLoad GpuStage::steady(const Contender& one, const GpuLoadWindow& window, Obse
 }
 
 // Measured in its own window, which is too long for the rounds.
-void GpuStage::weigh(Contender& one) {
+void GpuStage::measure_energy(Contender& one) {
   if (isolated_) return;  // the meter sees the gaps too
   one.energy_note = bench_.use.absence();
   if (bench_.use.nvml() == nullptr) return;
@@ -283,7 +283,7 @@ void GpuStage::weigh(Contender& one) {
   const GpuLoad load = steady(one, {.heat_s = std::min(3.0, window_s / 4), .window_s = window_s});
   one.energy_note = load.energy.fault;
   if (load.energy.fault.empty())
-    one.weighings.push_back(load.joules_per_launch()), one.watts = load.energy.watts();
+    one.energy_samples.push_back(load.joules_per_launch()), one.watts = load.energy.watts();
 }
 
 int GpuStage::moved(const Contender& one, int runs) {

@@ -37,13 +37,13 @@ class GpuStage : public Stage {
   GemmOptions options() const override { return bench_.options(case_); }
   Contender ours(const std::string& impl, Context& context, const GemmOptions& options) override;
   std::vector<nlohmann::json> promising(std::size_t count) const override;
-  std::vector<Way> ways(std::size_t count) const override;
+  std::vector<Variant> variants(std::size_t count) const override;
   void add_peers(std::vector<Contender>& to, std::vector<Absence>& absences) override;
   void add_loops(std::vector<Contender>& to) override;
   void expect_sound(const Contender& one, const Error& fault) const override;
   double turn(Contender& one) override;
   RoundRules rules() const override;
-  void weigh(Contender& one) override;
+  void measure_energy(Contender& one) override;
   int moved(const Contender& one, int runs) override;
   nlohmann::json launch_once(const Contender& one) override;
   double bytes() const override { return traffic_.bytes; }

@@ -142,11 +142,11 @@ class Movement {
   std::vector<HostOperand> host_;
 };
 
-struct MoveWay {
+struct MoveMethod {
   const char* impl;
   bool per_matrix;
 };
-constexpr MoveWay move_ways[] = {{"one_block_per_matrix", true}, {"one_block", false}};
+constexpr MoveMethod move_methods[] = {{"one_block_per_matrix", true}, {"one_block", false}};
 
 double sum(const Seconds& seconds) {
   double all = 0;
@@ -159,9 +159,9 @@ double once_s(const Gpu& gpu, const Plan& plan, const TransferBatch& batch) {
   double seconds = 0;
   for (const std::string& memory : plan.memories) {
     const Movement transfer(gpu, batch, memory == "pinned");
-    for (const MoveWay& way : move_ways) {
-      transfer.run(way.per_matrix);  // the batch should not pay for the driver's own first allocations
-      seconds += sum(transfer.run(way.per_matrix));
+    for (const MoveMethod& method : move_methods) {
+      transfer.run(method.per_matrix);  // the batch should not pay for the driver's own first allocations
+      seconds += sum(transfer.run(method.per_matrix));
     }
   }
   return seconds;
@@ -182,9 +182,9 @@ TransferBatch affordable(const Gpu& gpu, const Plan& plan, const TransferBatch& 
   }
 }
 
-TransferWay summary(const MoveWay& way, const std::string& memory, const TransferBatch& batch,
-                    const std::vector<Seconds>& samples) {
-  TransferWay result{way.impl, memory, {}, {}};
+TransferMethod summary(const MoveMethod& method, const std::string& memory, const TransferBatch& batch,
+                       const std::vector<Seconds>& samples) {
+  TransferMethod result{method.impl, memory, {}, {}};
   std::vector<double> totals;
   for (const Seconds& one : samples) totals.push_back(sum(one));
   result.seconds = estimate(totals);
@@ -210,17 +210,17 @@ TransferResult measure_gpu_transfer(const Plan& plan, const TransferBatch& batch
       {"device", limits.name}, {"device_uuid", limits.uuid}, {"driver", limits.driver_version}};
   for (const std::string& memory : plan.memories) {
     Movement transfer(gpu, result.batch, memory == "pinned");
-    std::vector<Seconds> samples[std::size(move_ways)];
-    for (const MoveWay& way : move_ways)
-      if (!transfer.is_right(way.per_matrix))
+    std::vector<Seconds> samples[std::size(move_methods)];
+    for (const MoveMethod& method : move_methods)
+      if (!transfer.is_right(method.per_matrix))
         throw Error(ErrorCode::internal, "memory",
-                    fmt::format("{} from {} memory: C of {} problems was changed", way.impl, memory,
+                    fmt::format("{} from {} memory: C of {} problems was changed", method.impl, memory,
                                 result.batch.count));
     for (int r = 0; r < plan.repetitions; ++r)
-      for (std::size_t i = 0; i < std::size(move_ways); ++i)
-        samples[i].push_back(transfer.run(move_ways[i].per_matrix));
-    for (std::size_t i = 0; i < std::size(move_ways); ++i)
-      result.ways.push_back(summary(move_ways[i], memory, result.batch, samples[i]));
+      for (std::size_t i = 0; i < std::size(move_methods); ++i)
+        samples[i].push_back(transfer.run(move_methods[i].per_matrix));
+    for (std::size_t i = 0; i < std::size(move_methods); ++i)
+      result.ways.push_back(summary(move_methods[i], memory, result.batch, samples[i]));
   }
   return result;
 }

@@ -56,9 +56,9 @@ double LuContest::turn(Contender& one, const HostEnergy* energy, bool with_gpus)
   return energy == nullptr ? timed() : energy->watch(one, with_gpus, timed);
 }
 
-void LuContest::enter(Contender one, LuWay way, Factor factor, const Factor& check) {
+void LuContest::enter(Contender one, LuVariant variant, Factor factor, const Factor& check) {
   const auto record = std::make_shared<LuRecord>();
-  record->way = std::move(way);
+  record->variant = std::move(variant);
   one.run = [this, record, factor = std::move(factor)](std::int64_t) {
     record->reports.push_back(factor(a_.get(), pivots_.data()));
   };
@@ -115,7 +115,7 @@ void LuContest::enter_best(std::size_t count, const std::function<void(LuContest
     return x.seconds.centre < y.seconds.centre;
   });
   std::vector<std::pair<std::int64_t, double>> tried;
-  for (const Contender& one : all_) tried.emplace_back(record(one).way.options.nb, one.seconds.centre);
+  for (const Contender& one : all_) tried.emplace_back(record(one).variant.options.nb, one.seconds.centre);
   all_.resize(std::min(all_.size(), count));
   for (Contender& one : all_) {
     // The best of several is best partly by chance, so only rounds after the choice count.

@@ -18,7 +18,7 @@ namespace tilewright::bench {
 
 // A contender's figures besides its times.
 struct LuRecord {
-  LuWay way;                      // for tilewright
+  LuVariant variant;              // for tilewright
   std::vector<LuReport> reports;  // reports of the timed runs; for a peer only info is filled in
   LuVerifyResult residual;
   std::int64_t other_pivots = 0;                         // that differ from the first contender's
@@ -37,7 +37,7 @@ class LuContest {
   // Runs the contender once. Throws Error(internal) if tilewright's residual exceeds LAPACK's threshold;
   // another contender that fails or errs gets a line and does not take part. `check`, if present, is run in
   // its place.
-  void enter(Contender one, LuWay way, Factor factor, const Factor& check = {});
+  void enter(Contender one, LuVariant variant, Factor factor, const Factor& check = {});
   // Enters the methods, at most `count`, that were fastest in a few rounds of their own.
   void enter_best(std::size_t count, const std::function<void(LuContest&)>& enter_all);
   // With `energy`, also records the energy, unless GPUs take part.

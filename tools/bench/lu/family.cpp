@@ -64,8 +64,8 @@ class LuFamily : public Family {
       not_supported(flag, "{} = '{}' needs a GPU: {}", flag, value, why_no_gpu_);
     };
     if (has_gpu()) return;
-    for (const std::string& way : plan.ways)
-      if (way != "automatic" && way != "cpu") refuse("--ways", way);
+    for (const std::string& variant : plan.ways)
+      if (variant != "automatic" && variant != "cpu") refuse("--ways", variant);
     if (plan.memories == std::vector<std::string>{"pinned"}) refuse("--memory", "pinned");
   }
 
@@ -77,55 +77,57 @@ class LuFamily : public Family {
     return lines;
   }
 
-  Told measure(const Case& c) override {
-    Told told;
+  CaseOutput measure(const Case& c) override {
+    CaseOutput output;
     for (const std::string& memory : plan_.memories) {
       if (memory == "pinned" && !has_gpu()) continue;  // the head of the table reports this
       // All memory counts as pinned for a simulated GPU.
       LuContest contest(c, simulated() ? "pageable" : memory);
       add_peers(c, contest);
-      for (const LuWay& way : lu_ways_of(plan_, c, has_gpu(), contest.lines)) add(c, way, contest);
+      for (const LuVariant& variant : lu_variants_of(plan_, c, has_gpu(), contest.lines))
+        add(c, variant, contest);
       if (trials_.exhaustive)
         contest.enter_best(searched_finalists, [&](LuContest& tried) {
-          for (const LuWay& way : lu_searched_ways(plan_, c, has_gpu())) add(c, way, tried);
+          for (const LuVariant& variant : lu_searched_variants(plan_, c, has_gpu())) add(c, variant, tried);
         });
       contest.hold(plan_.repetitions, &energy_, has_gpu());
-      told.lines.insert(told.lines.end(), contest.lines.begin(), contest.lines.end());
-      tell(c, memory, contest, told);
+      output.lines.insert(output.lines.end(), contest.lines.begin(), contest.lines.end());
+      tell(c, memory, contest, output);
     }
-    return told;
+    return output;
   }
 
-  Told finish() override;
+  CaseOutput finish() override;
 
  private:
   bool simulated() const { return checking_ != nullptr; }
   bool has_gpu() const { return simulated() || peers_; }
 
-  LuContest::Factor factor(Context& context, const Case& c, const LuWay& way) const {
-    return [&context, way, p = lu_problem(c)](void* a, std::int64_t* pivots) {
-      return run_lu_way(context, p, way, a, pivots);
+  LuContest::Factor factor(Context& context, const Case& c, const LuVariant& variant) const {
+    return [&context, variant, p = lu_problem(c)](void* a, std::int64_t* pivots) {
+      return run_lu_variant(context, p, variant, a, pivots);
     };
   }
 
-  void add(const Case& c, const LuWay& way, LuContest& contest) {
+  void add(const Case& c, const LuVariant& variant, LuContest& contest) {
     Contender one{.role = Role::ours, .impl = "tilewright"};
-    one.version = TILEWRIGHT_VERSION, one.variant = way.name;
-    if (!simulated()) return contest.enter(std::move(one), way, factor(context_, c, way));
+    one.version = TILEWRIGHT_VERSION, one.variant = variant.name;
+    if (!simulated()) return contest.enter(std::move(one), variant, factor(context_, c, variant));
     // The check runs the same schedule with its products computed, by shares that are not searched for.
-    LuWay checked = way;
+    LuVariant checked = variant;
     checked.split = SplitRule::model;
-    contest.enter(std::move(one), way, factor(context_, c, way), factor(*checking_, c, checked));
+    contest.enter(std::move(one), variant, factor(context_, c, variant), factor(*checking_, c, checked));
   }
 
   void add_peers(const Case& c, LuContest& contest) {
     if (plan_.wants("lapack")) {
-      LuWay way{"getrf", {}};
-      way.options.target = Target::cpu, way.options.threads = c.threads, way.options.candidate = "lapack";
+      LuVariant variant{"getrf", {}};
+      variant.options.target = Target::cpu, variant.options.threads = c.threads,
+      variant.options.candidate = "lapack";
       Contender one{.role = Role::peer, .impl = "lapack", .variant = "getrf"};
       const auto library = Access::impl(context_).cblas();
       if (library->available()) one.version = library->name();
-      contest.enter(std::move(one), way, factor(context_, c, way));
+      contest.enter(std::move(one), variant, factor(context_, c, variant));
     }
     if (!peers_ || !plan_.wants("cusolver")) return;
     std::vector<std::string> absent;
@@ -151,14 +153,14 @@ class LuFamily : public Family {
     return flops(lu_problem(c)) / (product_speed(context_, machine_.get(), c) + simulated_speed);
   }
 
-  void tell(const Case& c, const std::string& memory, const LuContest& contest, Told& told);
+  void tell(const Case& c, const std::string& memory, const LuContest& contest, CaseOutput& output);
   // Returns where it computed.
   std::string target_of(const Case& c, const Contender& one, const LuRecord& record) const {
     if (one.impl == "cusolver") return "gpu";
-    return lu_target(context_, lu_problem(c), record.way.options, record.median());
+    return lu_target(context_, lu_problem(c), record.variant.options, record.median());
   }
   WisdomMatch match_of(const Case& c, const LuRecord& record) const {
-    return decide_lu(context_, lu_problem(c), record.way.options).known.match;
+    return decide_lu(context_, lu_problem(c), record.variant.options).known.match;
   }
   json row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
               double bound) const;
@@ -186,7 +188,7 @@ const Contender* fastest(const LuContest& contest, Role role, bool by_panels = f
 }
 
 bool computes_on_gpus(const LuRecord& record) {
-  return record.way.options.target == Target::gpu || record.way.options.target == Target::hybrid;
+  return record.variant.options.target == Target::gpu || record.variant.options.target == Target::hybrid;
 }
 
 json LuFamily::row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
@@ -221,8 +223,8 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   if (one.role != Role::ours) return row;
   row["config"] = lu_config(report);
   row["wisdom_match"] = to_string(match_of(c, record));
-  row["select"] = computes_on_gpus(record) && record.way.split == SplitRule::model
-                      ? json(to_string(record.way.options.select))
+  row["select"] = computes_on_gpus(record) && record.variant.split == SplitRule::model
+                      ? json(to_string(record.variant.options.select))
                       : json();
   row["candidate"] = report.candidate;
   row["nb"] = report.nb > 0 ? json(report.nb) : json();
@@ -231,7 +233,7 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   return row;
 }
 
-void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& contest, Told& told) {
+void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& contest, CaseOutput& output) {
   if (contest.all().empty()) return;
   const double bound = bound_s(c);
   const Contender* const peer = fastest(contest, Role::peer);
@@ -256,11 +258,11 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
       parts = fmt::format("  panels {}, swaps {}, solves {}, updates {}", seconds_text(report.panel_s),
                           seconds_text(report.swap_s), seconds_text(report.solve_s),
                           seconds_text(report.update_s));
-    told.lines.push_back(lu_table().row(
+    output.lines.push_back(lu_table().row(
         {problem_text(c), memory, one.impl, one.variant, nb, seconds_text(one.seconds.centre),
          digits_text(row["gflops"].get<double>()), share_text(row["bound_share"]), deviation, ratio}));
-    if (!parts.empty()) told.lines.push_back(parts);
-    told.rows.push_back(std::move(row));
+    if (!parts.empty()) output.lines.push_back(parts);
+    output.rows.push_back(std::move(row));
   }
   json key = {{"family", "lu"}, {"dtype", to_string(c.problem.dtype)}, {"layout", "single"}};
   for (const char* name : {"op", "beta", "residency", "arrival"}) key[name] = nullptr;
@@ -269,7 +271,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
 }
 
 // Returns the first contender of a method: the one with the rule's panels, or the first requested ones.
-const Contender* of_way(const LuContest& contest, const std::string& name) {
+const Contender* of_variant(const LuContest& contest, const std::string& name) {
   for (const Contender& one : contest.all())
     if (one.role == Role::ours && (one.variant == name || one.variant.starts_with(name + " nb=")))
       return &one;
@@ -278,7 +280,7 @@ const Contender* of_way(const LuContest& contest, const std::string& name) {
 
 void LuFamily::note(const Case& c, const LuContest& contest, const Contender* optimum, double bound,
                     Group& group) {
-  const Contender* const automatic = of_way(contest, "automatic");
+  const Contender* const automatic = of_variant(contest, "automatic");
   if (automatic != nullptr) {
     group.targets.insert(target_of(c, *automatic, contest.record(*automatic)));
     group.bound_shares.push_back(bound / automatic->seconds.centre);
@@ -291,22 +293,22 @@ void LuFamily::note(const Case& c, const LuContest& contest, const Contender* op
   double best = 0;
   std::map<std::string, double> selections;
   for (const LuSelect select : trials_.selects)
-    if (const Contender* const one = of_way(contest, "hybrid " + to_string(select))) {
+    if (const Contender* const one = of_variant(contest, "hybrid " + to_string(select))) {
       selections[to_string(select)] = one->seconds.centre;
       best = best == 0 ? one->seconds.centre : std::min(best, one->seconds.centre);
     }
   for (const auto& [select, seconds] : selections) group.losses[select].push_back(seconds / best - 1);
   if (optimum == nullptr) return;
-  for (const std::string& way : lu_ways())
-    if (const Contender* const one = of_way(contest, way);
+  for (const std::string& variant : lu_variants())
+    if (const Contender* const one = of_variant(contest, variant);
         one != nullptr && is_by_panels(contest.record(*one).median()))
-      group.deviations[way].push_back(one->seconds.centre / optimum->seconds.centre - 1);
+      group.deviations[variant].push_back(one->seconds.centre / optimum->seconds.centre - 1);
   for (const auto& [select, seconds] : selections)
     group.deviations["hybrid " + select].push_back(seconds / optimum->seconds.centre - 1);
 }
 
-Told LuFamily::finish() {
-  Told told;
+CaseOutput LuFamily::finish() {
+  CaseOutput output;
   for (const auto& [key, group] : groups_) {
     json summary = key;
     summary["summary"] = true,
@@ -314,7 +316,8 @@ Told LuFamily::finish() {
     add_statistics(summary, "ratio", group.ratios, group.ratio_cases);
     add_statistics(summary, "bound_share", group.bound_shares, group.cases);
     summary["deviation"] = json::object();
-    for (const auto& [way, values] : group.deviations) summary["deviation"][way] = mean_and_worst(values);
+    for (const auto& [variant, values] : group.deviations)
+      summary["deviation"][variant] = mean_and_worst(values);
     // The fastest selection comes first.
     std::vector<std::string> order;
     for (const auto& [select, values] : group.losses) order.push_back(select);
@@ -325,15 +328,15 @@ Told LuFamily::finish() {
                      [&](const std::string& x, const std::string& y) { return loss(x) < loss(y); });
     summary["select_order"] = order;
     std::string line = summary_line(summary);
-    for (const auto& [way, values] : group.deviations)
-      line +=
-          fmt::format("; deviation of {} from the optimum: {}", way, percent_text(summary["deviation"][way]));
+    for (const auto& [variant, values] : group.deviations)
+      line += fmt::format("; deviation of {} from the optimum: {}", variant,
+                          percent_text(summary["deviation"][variant]));
     if (order.size() > 1) line += fmt::format("; fastest selections {}", fmt::join(order, ", "));
-    told.lines.push_back("");
-    told.lines.push_back(line);
-    told.rows.push_back(std::move(summary));
+    output.lines.push_back("");
+    output.lines.push_back(line);
+    output.rows.push_back(std::move(summary));
   }
-  return told;
+  return output;
 }
 
 }  // namespace

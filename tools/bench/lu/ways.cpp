@@ -44,13 +44,13 @@ bool is_wanted(const Plan& plan, const Version& version, bool has_gpu) {
   return std::find(plan.ways.begin(), plan.ways.end(), version.name) != plan.ways.end();
 }
 
-LuWay way_of(const Plan& plan, const Case& c, const Version& version, std::int64_t nb) {
-  LuWay way{version.name, lu_trials(plan).options};
-  way.options.target = version.target;
-  way.options.threads = c.threads;
-  way.options.nb = nb;
-  if (way.options.candidate.empty()) way.options.candidate = version.candidate;
-  return way;
+LuVariant variant_of(const Plan& plan, const Case& c, const Version& version, std::int64_t nb) {
+  LuVariant variant{version.name, lu_trials(plan).options};
+  variant.options.target = version.target;
+  variant.options.threads = c.threads;
+  variant.options.nb = nb;
+  if (variant.options.candidate.empty()) variant.options.candidate = version.candidate;
+  return variant;
 }
 
 std::int64_t most_columns(const Case& c) { return std::min(c.problem.m, c.problem.n); }
@@ -75,7 +75,7 @@ constexpr double memory_bytes_per_s = 200e9;  // rate of the GPU's own memory, l
 constexpr std::int64_t memory_bytes = std::int64_t(16) << 30;
 
 GpuModel model_of(const SimulatedGpu& gpu) {
-  GpuModel model = usual_node(1, {gpu.text()}).gpus.front();
+  GpuModel model = default_node(1, {gpu.text()}).gpus.front();
   model.memory_bytes = memory_bytes;
   model.to_device = model.to_host = {launch_s, 1e-9 / gpu.link_gb_per_s};
   model.duplex = 1;
@@ -180,7 +180,7 @@ class OneSimulatedGpu : public HybridGpus {
 
  private:
   static NodeModel node_of(const GpuModel& model) {
-    NodeModel node = usual_node(1, {model.name});
+    NodeModel node = default_node(1, {model.name});
     node.gpus.front() = model;
     return node;
   }
@@ -197,15 +197,15 @@ class OneSimulatedGpu : public HybridGpus {
 
 }  // namespace
 
-std::vector<std::string> lu_ways() {
+std::vector<std::string> lu_variants() {
   std::vector<std::string> names;
   for (const Version& version : versions) names.emplace_back(version.name);
   return names;
 }
 
-std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
-                              std::vector<std::string>& lines) {
-  std::vector<LuWay> ways;
+std::vector<LuVariant> lu_variants_of(const Plan& plan, const Case& c, bool has_gpu,
+                                      std::vector<std::string>& lines) {
+  std::vector<LuVariant> variants;
   for (const std::int64_t nb : lu_trials(plan).panels) {
     if (nb > most_columns(c)) {
       lines.push_back(fmt::format("{}: nb = {} is left out, because it exceeds the {} columns",
@@ -214,45 +214,46 @@ std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
     }
     for (const Version& version : versions) {
       if (!is_wanted(plan, version, has_gpu)) continue;
-      const LuWay way = way_of(plan, c, version, nb);
-      const std::vector<LuSelect> one{way.options.select};
+      const LuVariant variant = variant_of(plan, c, version, nb);
+      const std::vector<LuSelect> one{variant.options.select};
       const bool selects = version.target == Target::hybrid;
       for (const LuSelect select : selects ? lu_trials(plan).selects : one) {
-        ways.push_back(way);
-        ways.back().options.select = select;
-        if (selects) ways.back().name += fmt::format(" {}", to_string(select));
-        ways.back().name += panel_text(nb);
+        variants.push_back(variant);
+        variants.back().options.select = select;
+        if (selects) variants.back().name += fmt::format(" {}", to_string(select));
+        variants.back().name += panel_text(nb);
       }
     }
   }
-  return ways;
+  return variants;
 }
 
-std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gpu) {
+std::vector<LuVariant> lu_searched_variants(const Plan& plan, const Case& c, bool has_gpu) {
   std::vector<std::int64_t> panels;
   for (const std::int64_t nb : lu_trials(plan).panels)
     if (nb > 0) panels.push_back(nb);
   if (panels.empty()) panels = {64, 128, 192, 256, 384, 512, 768};
   // A panel as wide as the matrix leaves nothing to share.
   std::erase_if(panels, [&](std::int64_t nb) { return 2 * nb > most_columns(c); });
-  std::vector<LuWay> ways;
+  std::vector<LuVariant> variants;
   for (const std::int64_t nb : panels) {
-    ways.push_back(way_of(plan, c, has_gpu ? hybrid_lu : cpu_lu, nb));
-    ways.back().name = "exhaustive" + panel_text(nb);
-    if (has_gpu) ways.back().split = SplitRule::exhaustive;
+    variants.push_back(variant_of(plan, c, has_gpu ? hybrid_lu : cpu_lu, nb));
+    variants.back().name = "exhaustive" + panel_text(nb);
+    if (has_gpu) variants.back().split = SplitRule::exhaustive;
   }
-  return ways;
+  return variants;
 }
 
-LuReport run_lu_way(Context& context, const LuProblem& p, const LuWay& way, void* a, std::int64_t* pivots) {
-  if (way.split != SplitRule::model) {
-    const LuRanking chosen = choose_lu({context, p, way.options, way.split});
+LuReport run_lu_variant(Context& context, const LuProblem& p, const LuVariant& variant, void* a,
+                        std::int64_t* pivots) {
+  if (variant.split != SplitRule::model) {
+    const LuRanking chosen = choose_lu({context, p, variant.options, variant.split});
     LuReport report = chosen.made.runner->factor(a, pivots);
     report.candidate = chosen.candidate;
     return report;
   }
   return dispatch(p.dtype, [&]<class T>() {
-    return lu_factor(context, p.m, p.n, static_cast<T*>(a), p.lda, pivots, way.options);
+    return lu_factor(context, p.m, p.n, static_cast<T*>(a), p.lda, pivots, variant.options);
   });
 }
 

@@ -49,11 +49,11 @@ inline const LuTrials& lu_trials(const Plan& plan) { return std::any_cast<const 
 
 // Factorizations of matrices in host memory, by the CPU, GPUs or both, with the panels and shares of the
 // plan's trials.
-std::vector<std::string> lu_ways();
+std::vector<std::string> lu_variants();
 std::vector<std::string> lu_peer_names();
 std::unique_ptr<Family> lu_family(const Plan& plan);
 
-struct LuWay {
+struct LuVariant {
   std::string name;  // "hybrid square nb=128"
   LuOptions options;
   SplitRule split =
@@ -62,14 +62,15 @@ struct LuWay {
 
 // Returns the methods that plan.ways names; if it is empty, all that the machine supports. Adds a line for
 // each method left out, such as panels wider than the matrix.
-std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu, std::vector<std::string>& lines);
+std::vector<LuVariant> lu_variants_of(const Plan& plan, const Case& c, bool has_gpu,
+                                      std::vector<std::string>& lines);
 
 // Returns the candidates for the optimum: the panels that the trials name, or widths from 64 to 768.
-std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gpu);
+std::vector<LuVariant> lu_searched_variants(const Plan& plan, const Case& c, bool has_gpu);
 
 // `a` holds elements of the problem's type.
-LuReport run_lu_way(Context& context, const LuProblem& problem, const LuWay& way, void* a,
-                    std::int64_t* pivots);
+LuReport run_lu_variant(Context& context, const LuProblem& problem, const LuVariant& variant, void* a,
+                        std::int64_t* pivots);
 
 // Returns the problem that a case of lu factors, and how such cases are named.
 LuProblem lu_problem(const Case& c);

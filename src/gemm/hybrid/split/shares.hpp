@@ -91,7 +91,7 @@ void take_tiles_of(const GpuShare& other, GpuShare& share);
 // The CPU's part of all columns (or rows), 0 to 1.
 double cpu_share(const Split& split);
 // "CPU only 0.21 s, one GPU 33 ms, together 30 ms": the predicted seconds of each alternative.
-std::string ways_text(const SplitChoice& choice);
+std::string splits_text(const SplitChoice& choice);
 // The shares, one line each, with tiles and slices; each line but the first begins with `indent`.
 std::string split_text(const NodeModel& node, const Split& split, const std::string& indent);
 // Keys: cpu_share, side, predicted_s, transfer_s, compute_s, cpu_only_s, one_gpu_s, all_gpus_s, together_s

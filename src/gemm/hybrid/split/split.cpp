@@ -25,7 +25,7 @@ const MaybeSplit& faster(const MaybeSplit& x, const MaybeSplit& y) {
 }
 
 // Alternatives that are not possible have no value.
-struct PlannedWays {
+struct PlannedSplits {
   MaybeSplit host, one_gpu, all_gpus;
   MaybeSplit shared;           // by CPU and GPUs, as the models say
   MaybeSplit fixed;            // likewise, with the share that was asked for
@@ -59,15 +59,15 @@ SplitChoice finish(const NodeModel& node, SplitChoice choice, const Split& split
 }
 
 // Throws Error(out_of_memory) if there is no alternative.
-SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, const PlannedWays& ways) {
-  const MaybeSplit &host = ways.host, &gpus = ways.gpus(), &shared = ways.shared;
+SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, const PlannedSplits& splits) {
+  const MaybeSplit &host = splits.host, &gpus = splits.gpus(), &shared = splits.shared;
   const auto seconds = [](const MaybeSplit& x) { return x ? std::optional(x->seconds) : std::nullopt; };
-  const SplitChoice choice{{}, seconds(host), seconds(ways.one_gpu), seconds(ways.all_gpus), seconds(shared),
-                           ""};
+  const SplitChoice choice{
+      {}, seconds(host), seconds(splits.one_gpu), seconds(splits.all_gpus), seconds(shared), ""};
   const auto time = [](const Split& split) { return seconds_text(split.seconds); };
   if (request.cpu_share) {
     const double asked = *request.cpu_share;
-    const MaybeSplit& taken = asked >= 1 ? host : asked > 0 ? ways.fixed : gpus;
+    const MaybeSplit& taken = asked >= 1 ? host : asked > 0 ? splits.fixed : gpus;
     if (!taken) refuse_memory(node, request);
     return finish(node, choice, *taken, fmt::format("the CPU's share is {}, as requested", asked));
   }
@@ -75,7 +75,7 @@ SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, con
   if (!gpus)
     return finish(node, choice, *host,
                   request.gpus.empty() ? "no GPU may be used"
-                  : ways.gpus_hopeless
+                  : splits.gpus_hopeless
                       ? fmt::format("the CPU takes {}, less than the transfers of GPUs", time(*host))
                       : "not even one tile fits the GPUs' memory");
   if (!host) return finish(node, choice, *gpus, "the CPU may not be used");
@@ -101,23 +101,23 @@ class Chooser {
 
   SplitChoice choose() {
     check_processors();
-    PlannedWays ways;
-    if (request_.may_use_host) ways.host = host_only();
+    PlannedSplits splits;
+    if (request_.may_use_host) splits.host = host_only();
     const double asked = request_.cpu_share.value_or(0);
-    ways.gpus_hopeless = ways.host && !is_batch_ && !request_.gpus.empty() && !request_.cpu_share &&
-                         gpus_are_hopeless(ways.host->seconds);
-    if (!request_.gpus.empty() && asked < 1 && !ways.gpus_hopeless) {
-      ways.one_gpu = best_of_sides(1, 0);
-      if (request_.gpus.size() > 1) ways.all_gpus = best_of_counts();
+    splits.gpus_hopeless = splits.host && !is_batch_ && !request_.gpus.empty() && !request_.cpu_share &&
+                           gpus_are_hopeless(splits.host->seconds);
+    if (!request_.gpus.empty() && asked < 1 && !splits.gpus_hopeless) {
+      splits.one_gpu = best_of_sides(1, 0);
+      if (request_.gpus.size() > 1) splits.all_gpus = best_of_counts();
     }
-    if (ways.one_gpu && request_.may_use_host) {
+    if (splits.one_gpu && request_.may_use_host) {
       if (request_.cpu_share && asked > 0)
-        ways.fixed = best_of_sides(ways.gpus()->gpus.size(), asked);
+        splits.fixed = best_of_sides(splits.gpus()->gpus.size(), asked);
       else if (!request_.cpu_share)
-        ways.shared = is_batch_ ? best_batch_share(ways.gpus()->gpus.size())
-                                : best_share(*ways.gpus(), ways.host->seconds);
+        splits.shared = is_batch_ ? best_batch_share(splits.gpus()->gpus.size())
+                                  : best_share(*splits.gpus(), splits.host->seconds);
     }
-    return decide_split(node_, request_, ways);
+    return decide_split(node_, request_, splits);
   }
 
  private:

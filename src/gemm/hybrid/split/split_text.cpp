@@ -29,10 +29,10 @@ double cpu_share(const Split& split) {
   return all > 0 ? double(split.host_count) / all : 0;
 }
 
-std::string ways_text(const SplitChoice& choice) {
+std::string splits_text(const SplitChoice& choice) {
   std::string text;
-  const auto add = [&](const char* way, const std::optional<double>& seconds) {
-    if (seconds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", way, seconds_text(*seconds));
+  const auto add = [&](const char* name, const std::optional<double>& seconds) {
+    if (seconds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, seconds_text(*seconds));
   };
   add("CPU only", choice.host_only_s);
   add("one GPU", choice.one_gpu_s);

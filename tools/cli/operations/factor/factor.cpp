@@ -11,7 +11,7 @@
 namespace tilewright::cli {
 namespace {
 
-constexpr std::int64_t usual_bytes = std::int64_t(32) << 20;  // of the matrices of a batch
+constexpr std::int64_t default_bytes = std::int64_t(32) << 20;  // of the matrices of a batch
 
 // A case for each routine, in the order of the flag.
 void complete_factor(const FamilyFlags& flags, bench::Plan& plan) {
@@ -26,8 +26,8 @@ void complete_factor(const FamilyFlags& flags, bench::Plan& plan) {
   std::vector<bench::Case> cases;
   for (bench::Case one : plan.cases) {
     GemmProblem& p = one.problem;
-    if (plan.usual_batch)
-      p.batch_count = std::clamp<std::int64_t>(usual_bytes / (p.m * p.m * size_bytes(p.dtype)), 1, 1 << 20);
+    if (plan.is_default_batch)
+      p.batch_count = std::clamp<std::int64_t>(default_bytes / (p.m * p.m * size_bytes(p.dtype)), 1, 1 << 20);
     for (const Routine routine : routines) cases.push_back(bench::factor_case(one, routine, nrhs));
   }
   plan.cases = std::move(cases);

@@ -159,8 +159,8 @@ const BenchFamily& lu_bench() {
       .unused = {"--op", "--layout", "--batch", "--block", "--alpha", "--beta", "--pad-ld", "--pointer-order",
                  "--residency", "--arrival", "--numa", "--config", "--objective", "--counters", "--record"},
       .peers = bench::lu_peer_names,
-      .ways = bench::lu_ways,
-      .target_is_way = true,
+      .ways = bench::lu_variants,
+      .target_is_variant = true,
       .own = {{"--selects", "lu: how to choose the CPU's share beside GPUs", "panel,square,flops"},
               {"--nb",
                "lu: columns of a panel: a list of auto (by models or a rule), counts, ranges and exhaustive, "

@@ -168,7 +168,7 @@ std::vector<const BenchFamily*> product_families() {
                                   .unused = {"--pointer-order", "--residency", "--arrival", "--location",
                                              "--numa", "--candidate", "--config", "--counters", "--learn"},
                                   .peers = hybrid_peer_names,
-                                  .ways = bench::hybrid_ways};
+                                  .ways = bench::hybrid_variants};
   return {&small_cpu, &small, &gemm, &hybrid};
 }
 

@@ -1,5 +1,5 @@
 // The parts of a new candidate: a runner, its reasons to decline, and its offers.
-#include "support/dummy_way.hpp"
+#include "support/dummy_candidate.hpp"
 
 #include "gemm/run/host.hpp"
 #include "gemm/run/reference.hpp"
@@ -48,8 +48,8 @@ GemmOffers offers(const PlanRequest& request) {
 
 }  // namespace
 
-constinit const GemmCandidate slow_way{"slow", Tier::large, dummy_declines, offers<30>};
-constinit const GemmCandidate quick_way{"quick", Tier::large, dummy_declines, offers<20>};
-constinit const GemmCandidate boastful_way{"boastful", Tier::large, dummy_declines, offers<10, 25>};
+constinit const GemmCandidate slow_candidate{"slow", Tier::large, dummy_declines, offers<30>};
+constinit const GemmCandidate quick_candidate{"quick", Tier::large, dummy_declines, offers<20>};
+constinit const GemmCandidate boastful_candidate{"boastful", Tier::large, dummy_declines, offers<10, 25>};
 
 }  // namespace tilewright::testing
