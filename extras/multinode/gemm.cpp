@@ -11,10 +11,10 @@
 #include "core/dispatch.hpp"
 #include "core/refuse.hpp"
 #include "device/gpu/blas.hpp"
-#include "device/gpu/cublasmp.hpp"
 #include "device/gpu/gpu.hpp"
 #include "device/gpu/workspace.hpp"
 #include "distribution.hpp"
+#include "mp_library.hpp"
 #include "tilewright/multinode.hpp"
 
 #if TILEWRIGHT_HAS_GPU

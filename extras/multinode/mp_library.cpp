@@ -1,5 +1,5 @@
 // Finds cuBLASMp near the libraries that the program has loaded, and looks up its functions.
-#include "device/gpu/cublasmp.hpp"
+#include "mp_library.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
