@@ -1,4 +1,5 @@
-// Batched factorizations, systems, inverses and determinants behind the C interface.
+// Batched factorizations, systems, least squares, inverses, determinants, eigenvalues and singular values
+// behind the C interface.
 #include "tilewright/factor.hpp"
 
 #include <fmt/format.h>
@@ -223,4 +224,67 @@ tilewright_status tilewright_trsm_batched(tilewright_context* context, tilewrigh
                                            value_of<T>("alpha", alpha), to_batch<const T>("a", a),
                                            to_batch<T>("b", b), how);
                             });
+}
+
+tilewright_status tilewright_geqrf_batched(tilewright_context* context, tilewright_dtype dtype,
+                                           const tilewright_matrix_batch* a, void* tau,
+                                           const tilewright_factor_options* options) {
+  return run_factor_routine(context, dtype, options, TILEWRIGHT_INFO_NONE, nullptr,
+                            [&]<class T>(Context& ctx, const FactorOptions& how, BatchInfo) {
+                              geqrf_batched(ctx, to_batch<T>("a", a),
+                                            places_at("tau", static_cast<T*>(tau), a), how);
+                            });
+}
+
+tilewright_status tilewright_ormqr_batched(tilewright_context* context, tilewright_dtype dtype,
+                                           tilewright_op op, const tilewright_matrix_batch* a,
+                                           const void* tau, const tilewright_matrix_batch* b,
+                                           const tilewright_factor_options* options) {
+  return run_factor_routine(
+      context, dtype, options, TILEWRIGHT_INFO_NONE, nullptr,
+      [&]<class T>(Context& ctx, const FactorOptions& how, BatchInfo) {
+        ormqr_batched(ctx, to_enum<Op>("op", op, TILEWRIGHT_CONJ_TRANS), to_batch<const T>("a", a),
+                      places_at("tau", static_cast<const T*>(tau), a), to_batch<T>("b", b), how);
+      });
+}
+
+tilewright_status tilewright_gels_batched(tilewright_context* context, tilewright_dtype dtype,
+                                          const tilewright_matrix_batch* a, const tilewright_matrix_batch* b,
+                                          const tilewright_factor_options* options,
+                                          tilewright_info_mode info_mode, int* info) {
+  return run_factor_routine(context, dtype, options, info_mode, info,
+                            [&]<class T>(Context& ctx, const FactorOptions& how, BatchInfo codes) {
+                              gels_batched(ctx, to_batch<const T>("a", a), to_batch<T>("b", b), codes, how);
+                            });
+}
+
+tilewright_status tilewright_syev_batched(tilewright_context* context, tilewright_dtype dtype,
+                                          tilewright_uplo uplo, const tilewright_matrix_batch* a,
+                                          void* values, const tilewright_matrix_batch* vectors,
+                                          const tilewright_factor_options* options,
+                                          tilewright_info_mode info_mode, int* info) {
+  return run_factor_routine(
+      context, dtype, options, info_mode, info,
+      [&]<class T>(Context& ctx, const FactorOptions& how, BatchInfo codes) {
+        const auto matrices = to_batch<const T>("a", a);
+        const auto to = places_at("values", static_cast<BatchReal<MatrixBatch<T>>*>(values), a);
+        if (vectors == nullptr) return syev_batched(ctx, to_uplo(uplo), matrices, to, codes, how);
+        syev_batched(ctx, to_uplo(uplo), matrices, to, to_batch<T>("vectors", vectors), codes, how);
+      });
+}
+
+tilewright_status tilewright_gesvd_batched(tilewright_context* context, tilewright_dtype dtype,
+                                           const tilewright_matrix_batch* a, void* values,
+                                           const tilewright_matrix_batch* u,
+                                           const tilewright_matrix_batch* vh,
+                                           const tilewright_factor_options* options,
+                                           tilewright_info_mode info_mode, int* info) {
+  return run_factor_routine(
+      context, dtype, options, info_mode, info,
+      [&]<class T>(Context& ctx, const FactorOptions& how, BatchInfo codes) {
+        const auto matrices = to_batch<const T>("a", a);
+        const auto to = places_at("values", static_cast<BatchReal<MatrixBatch<T>>*>(values), a);
+        if (u == nullptr && vh == nullptr) return gesvd_batched(ctx, matrices, to, codes, how);
+        gesvd_batched(ctx, matrices, to, to_batch<T>("u", u), to_batch<T>("vh", vh), codes, how);
+      });
 }

@@ -1,7 +1,8 @@
 /** @file
- * The C interface of factorizations, linear systems, inverses and determinants of many small matrices at
- * once, in host memory, as tilewright/factor.hpp has it. Each function computes what the LAPACK or BLAS
- * routine in its name computes, for each problem of a batch of one shape. tilewright.h includes it.
+ * The C interface of factorizations, linear systems, least squares, inverses, determinants, eigenvalues and
+ * singular values of many small matrices at once, in host memory, as tilewright/factor.hpp has it. Each
+ * function computes what the LAPACK or BLAS routine in its name computes, for each problem of a batch of one
+ * shape. tilewright.h includes it.
  * @par Units Sizes, strides and counts are 64-bit and count elements and matrices; pivots and infos are int
  *   and count from 1.
  * @par Memory The caller owns all memory, which a call keeps none of. Matrices that are written must not
@@ -174,6 +175,55 @@ tilewright_status tilewright_trsm_batched(tilewright_context* context, tilewrigh
                                           tilewright_diag diag, const void* alpha,
                                           const tilewright_matrix_batch* a, const tilewright_matrix_batch* b,
                                           const tilewright_factor_options* options);
+
+/** A = Q R for each A, m x n: R overwrites the upper triangle, the reflectors whose product is Q the rest.
+ * tau is an array of elements that receives min(m, n) of them for each problem, one problem after the other.
+ * @see LAPACK xGEQRF */
+tilewright_status tilewright_geqrf_batched(tilewright_context* context, tilewright_dtype dtype,
+                                           const tilewright_matrix_batch* a, void* tau,
+                                           const tilewright_factor_options* options);
+
+/** Overwrites B, m x nrhs, by Q B (TILEWRIGHT_NONE) or Q^H B (TILEWRIGHT_CONJ_TRANS; for real numbers also
+ * TILEWRIGHT_TRANS) with these reflectors and tau.
+ * @see LAPACK xORMQR, xUNMQR */
+tilewright_status tilewright_ormqr_batched(tilewright_context* context, tilewright_dtype dtype,
+                                           tilewright_op op, const tilewright_matrix_batch* a,
+                                           const void* tau, const tilewright_matrix_batch* b,
+                                           const tilewright_factor_options* options);
+
+/** Finds the X that make each column of A X - B smallest, for A, m x n with m >= n, of full rank. X
+ * overwrites the first n rows of B, m x nrhs; the norm of a column's other rows is that of its residual. A is
+ * not written. info: the first exact zero of R's diagonal; the B of such a problem keeps its values.
+ * @see LAPACK xGELS */
+tilewright_status tilewright_gels_batched(tilewright_context* context, tilewright_dtype dtype,
+                                          const tilewright_matrix_batch* a, const tilewright_matrix_batch* b,
+                                          const tilewright_factor_options* options,
+                                          tilewright_info_mode info_mode, int* info);
+
+/** Writes the eigenvalues of each symmetric or Hermitian A, n x n, of which only the triangle `uplo` is read,
+ * in ascending order to values, an array of real numbers with n places for each problem, one problem after
+ * the other; and, unless vectors is null, the eigenvectors, of norm 1, as its columns, n x n. vectors may be
+ * A itself. info: the elements beside the diagonal that did not become zero; every one of them if an element
+ * of A is not finite. The vectors of such a problem keep their values.
+ * @see LAPACK xSYEV, xHEEV */
+tilewright_status tilewright_syev_batched(tilewright_context* context, tilewright_dtype dtype,
+                                          tilewright_uplo uplo, const tilewright_matrix_batch* a,
+                                          void* values, const tilewright_matrix_batch* vectors,
+                                          const tilewright_factor_options* options,
+                                          tilewright_info_mode info_mode, int* info);
+
+/** Writes the singular values of each A, m x n, in descending order to values, an array of real numbers with
+ * min(m, n) places for each problem, one problem after the other; and, unless u and vh are both null, the
+ * singular vectors: A = U diag(values) V^H with u of m x min(m, n) and vh of min(m, n) x n, none of which may
+ * be A. info: the pairs of columns that did not become orthogonal; every one of them if an element of A is
+ * not finite. The vectors of such a problem keep their values.
+ * @see LAPACK xGESVD with JOBU = JOBVT = 'S' */
+tilewright_status tilewright_gesvd_batched(tilewright_context* context, tilewright_dtype dtype,
+                                           const tilewright_matrix_batch* a, void* values,
+                                           const tilewright_matrix_batch* u,
+                                           const tilewright_matrix_batch* vh,
+                                           const tilewright_factor_options* options,
+                                           tilewright_info_mode info_mode, int* info);
 
 #ifdef __cplusplus
 }

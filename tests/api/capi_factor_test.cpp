@@ -2,6 +2,7 @@
 // bad arguments, which leave outputs alone.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -193,6 +194,110 @@ TEST_F(CApiFactor, BadArgumentsAreNamedAndLeaveOutputsAlone) {
                                     TILEWRIGHT_NONE, TILEWRIGHT_NON_UNIT, nullptr, &good, &good, nullptr),
             TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_EQ(message(), "alpha is null");
+}
+
+TEST_F(CApiFactor, QrAndLeastSquares) {
+  // By columns: [3 1; 4 2; 0 2] and its double; Q^H of (5, 10, 2) starts with R x.
+  std::vector<double> tall{3, 4, 0, 1, 2, 2, 6, 8, 0, 2, 4, 4}, sides{5, 10, 2, 5, 10, 2}, tau(4), x = sides;
+  auto a = strided(tall, 3, 2, 2), b = strided(sides, 3, 1, 2), solution = strided(x, 3, 1, 2);
+  ASSERT_EQ(tilewright_gels_batched(context, TILEWRIGHT_F64, &a, &solution, nullptr, TILEWRIGHT_INFO_ALL,
+                                    codes.data()),
+            TILEWRIGHT_OK)
+      << message();
+  EXPECT_EQ(codes, (std::vector{0, 0}));
+  ASSERT_EQ(tilewright_geqrf_batched(context, TILEWRIGHT_F64, &a, tau.data(), nullptr), TILEWRIGHT_OK)
+      << message();
+  ASSERT_EQ(tilewright_ormqr_batched(context, TILEWRIGHT_F64, TILEWRIGHT_TRANS, &a, tau.data(), &b, nullptr),
+            TILEWRIGHT_OK)
+      << message();
+  for (std::size_t p = 0; p < 2; ++p) {
+    const double scale = p == 0 ? 1 : 2, *const r = &tall[p * 6], *const qb = &sides[p * 3];
+    EXPECT_NEAR(r[0], -5 * scale, 1e-13);
+    EXPECT_NEAR(r[3], -2.2 * scale, 1e-13);
+    EXPECT_NEAR(std::abs(r[4]), std::sqrt(9 - 2.2 * 2.2) * scale, 1e-13);
+    EXPECT_NEAR(r[4] * x[p * 3 + 1], qb[1], 1e-13);
+    EXPECT_NEAR(r[0] * x[p * 3] + r[3] * x[p * 3 + 1], qb[0], 1e-13);
+    EXPECT_NEAR(std::abs(x[p * 3 + 2]), std::abs(qb[2]), 1e-13);
+  }
+}
+
+TEST_F(CApiFactor, Eigenvalues) {
+  // [1 2; 2 1] has -1 and 3, with columns of equal size, and diag(9, 1).
+  std::vector<double> symmetric{1, 2, 99, 1, 9, 0, 99, 1}, values(4), alone(4), vectors(8);
+  auto a = strided(symmetric, 2, 2, 2), v = strided(vectors, 2, 2, 2);
+  ASSERT_EQ(tilewright_syev_batched(context, TILEWRIGHT_F64, TILEWRIGHT_LOWER, &a, values.data(), &v, nullptr,
+                                    TILEWRIGHT_INFO_ALL, codes.data()),
+            TILEWRIGHT_OK)
+      << message();
+  EXPECT_EQ(codes, (std::vector{0, 0}));
+  expect_near(values, {-1, 3, 1, 9});
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::abs(vectors[i]), std::sqrt(0.5), 1e-13);
+  EXPECT_NEAR(vectors[0] * vectors[2] + vectors[1] * vectors[3], 0, 1e-13);
+  EXPECT_NEAR(std::abs(vectors[5]), 1, 1e-13);
+  ASSERT_EQ(tilewright_syev_batched(context, TILEWRIGHT_F64, TILEWRIGHT_LOWER, &a, alone.data(), nullptr,
+                                    nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_OK)
+      << message();
+  expect_near(alone, values);
+}
+
+TEST_F(CApiFactor, SingularValues) {
+  // By columns: [0 3 0; -2 0 0], and zero.
+  std::vector<std::complex<float>> wide{0, -2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}, u(8), vh(12);
+  tilewright_matrix_batch a = TILEWRIGHT_MATRIX_BATCH_INIT;
+  a.data = wide.data(), a.count = a.rows = 2, a.cols = 3, a.matrix_stride = 6;
+  auto left = a, right_vectors = a;
+  left.data = u.data(), left.cols = 2, left.matrix_stride = 4;
+  right_vectors.data = vh.data();
+  std::vector<float> values(4, -7), alone(4, -7);
+  ASSERT_EQ(tilewright_gesvd_batched(context, TILEWRIGHT_C64, &a, values.data(), &left, &right_vectors,
+                                     nullptr, TILEWRIGHT_INFO_ALL, codes.data()),
+            TILEWRIGHT_OK)
+      << message();
+  EXPECT_EQ(codes, (std::vector{0, 0}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(values[i], i == 0 ? 3 : 2, 1e-6);
+    EXPECT_EQ(values[2 + i], 0);
+    for (std::size_t j = 0; j < 3; ++j) {
+      const auto product = u[i] * values[0] * vh[2 * j] + u[2 + i] * values[1] * vh[2 * j + 1];
+      EXPECT_NEAR(std::abs(product - wide[2 * j + i]), 0, 1e-5) << i << j;
+    }
+  }
+  ASSERT_EQ(tilewright_gesvd_batched(context, TILEWRIGHT_C64, &a, alone.data(), nullptr, nullptr, nullptr,
+                                     TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_OK)
+      << message();
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(alone[i], values[i], 1e-5);
+}
+
+TEST_F(CApiFactor, BadArgumentsOfDecompositionsAreNamed) {
+  const auto before = general;
+  auto a = strided(general, 2, 2, 2), wide = strided(general, 1, 2, 2), right_side = strided(right, 2, 1, 2);
+  std::vector<double> values(4, -7), made(8, -7);
+  auto u = strided(made, 2, 2, 2);
+  const auto refused = [&](tilewright_status status, const std::string& says) {
+    EXPECT_EQ(status, TILEWRIGHT_INVALID_ARGUMENT);
+    EXPECT_EQ(message(), says);
+    EXPECT_EQ(general, before);
+    EXPECT_EQ(values, std::vector<double>(4, -7));
+    EXPECT_EQ(made, std::vector<double>(8, -7));
+  };
+  refused(tilewright_geqrf_batched(context, TILEWRIGHT_F64, &a, nullptr, nullptr), "tau is null");
+  refused(tilewright_ormqr_batched(context, TILEWRIGHT_C128, TILEWRIGHT_TRANS, &right_side, values.data(),
+                                   &right_side, nullptr),
+          "op = trans, but Q or its conjugate transpose is applied: none or conj_trans");
+  refused(tilewright_gels_batched(context, TILEWRIGHT_F64, &wide, &u, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+          "a is 1 x 2, but must have at least as many rows as columns");
+  refused(tilewright_syev_batched(context, TILEWRIGHT_F64, TILEWRIGHT_LOWER, &wide, values.data(), nullptr,
+                                  nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+          "a is 1 x 2, but must be square");
+  refused(tilewright_gesvd_batched(context, TILEWRIGHT_F64, &a, values.data(), &u, nullptr, nullptr,
+                                   TILEWRIGHT_INFO_NONE, nullptr),
+          "vh is null");
+  u.count = 1;
+  refused(tilewright_gesvd_batched(context, TILEWRIGHT_F64, &a, values.data(), &u, &u, nullptr,
+                                   TILEWRIGHT_INFO_NONE, nullptr),
+          "u has 1 problems, but a has 2");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The C interface: batched factorizations, systems, inverses and determinants in host memory.
+// The C interface: batched factorizations, systems, inverses, determinants, eigenvalues and singular values
+// in host memory.
 #include "golden/c_calls.hpp"
 
 namespace tilewright::golden {
@@ -78,6 +79,47 @@ struct CTrsm : CBatch {
     return tilewright_trsm_batched(context, dtype, side, uplo, op, diag, alpha, at_a, at_b, &options);
   }
 };
+// tau, eigenvalues and singular values lie where determinants do.
+struct CGeqrf : CBatch {
+  std::vector<Area> areas() const { return {output("a", a), output("tau", det)}; }
+  tilewright_status call() { return tilewright_geqrf_batched(context, dtype, at_a, at_det, &options); }
+};
+struct COrmqr : CBatch {
+  std::vector<Area> areas() const { return {input("a", a), input("tau", det), output("b", b)}; }
+  tilewright_status call() {
+    return tilewright_ormqr_batched(context, dtype, op, at_a, at_det, at_b, &options);
+  }
+};
+struct CGels : CBatch {
+  std::vector<Area> areas() const { return {input("a", a), output("b", b), output("info", codes)}; }
+  tilewright_status call() {
+    return tilewright_gels_batched(context, dtype, at_a, at_b, &options, info_mode, info);
+  }
+};
+struct CSyev : CBatch {
+  CSyev() { of_b.cols = order, of_b.matrix_stride = order * order; }
+  std::vector<Area> areas() const {
+    return {input("a", a), output("values", det), output("vectors", b), output("info", codes)};
+  }
+  tilewright_status call() {
+    return tilewright_syev_batched(context, dtype, uplo, at_a, at_det, at_b, &options, info_mode, info);
+  }
+};
+struct CGesvd : CBatch {
+  std::vector<double> v = std::vector<double>(room, 1.0);
+  tilewright_matrix_batch of_v{};
+  const tilewright_matrix_batch* at_v = &of_v;
+  CGesvd() {
+    of_b.cols = order, of_b.matrix_stride = order * order;
+    of_v = of_b, of_v.data = v.data();
+  }
+  std::vector<Area> areas() const {
+    return {input("a", a), output("values", det), output("u", b), output("vh", v), output("info", codes)};
+  }
+  tilewright_status call() {
+    return tilewright_gesvd_batched(context, dtype, at_a, at_det, at_b, at_v, &options, info_mode, info);
+  }
+};
 
 // The faults of one batch; `get` returns it.
 template <class X, class Get>
@@ -119,6 +161,36 @@ void spoil_c_sides_of(const Battery<X>& t) {
       t, "b", [](X & x) -> auto& { return x.of_b; });
 }
 
+void tell_c_decompositions() {
+  const Battery<CGeqrf> f("tilewright_geqrf_batched");
+  f.null("a", AT(x.at_a));
+  f.null("tau", AT(x.at_det));
+  const Battery<COrmqr> m("tilewright_ormqr_batched");
+  m.no_enumerator("op", AT(x.op));
+  m.null("tau", AT(x.at_det));
+  m.run("dtype=c128,op=t", [](COrmqr& x) { x.dtype = TILEWRIGHT_C128, x.op = TILEWRIGHT_TRANS; });
+  m.run("b.rows=2", [](COrmqr& x) { x.of_b.rows = 2; });
+  const Battery<CGels> l("tilewright_gels_batched");
+  spoil_c_info(l);
+  l.null("b", AT(x.at_b));
+  l.run("a.rows=2", [](CGels& x) { x.of_a.rows = 2; });
+  const Battery<CSyev> e("tilewright_syev_batched");
+  spoil_c_info(e);
+  e.no_enumerator("uplo", AT(x.uplo));
+  e.null("values", AT(x.at_det));
+  e.run("vectors=null", [](CSyev& x) { x.at_b = nullptr; });
+  e.run("vectors.cols=2", [](CSyev& x) { x.of_b.cols = 2; });
+  e.run("a.cols=2", [](CSyev& x) { x.of_a.cols = 2; });
+  const Battery<CGesvd> v("tilewright_gesvd_batched");
+  spoil_c_batches(v);
+  v.null("values", AT(x.at_det));
+  v.run("u=null", [](CGesvd& x) { x.at_b = nullptr; });
+  v.run("vh=null", [](CGesvd& x) { x.at_v = nullptr; });
+  v.run("u=null,vh=null", [](CGesvd& x) { x.at_b = x.at_v = nullptr; });
+  v.run("u.cols=2", [](CGesvd& x) { x.of_b.cols = 2; });
+  v.run("vh.rows=2", [](CGesvd& x) { x.of_v.rows = 2; });
+}
+
 }  // namespace
 
 void tell_c_factor() {
@@ -150,6 +222,7 @@ void tell_c_factor() {
   t.no_enumerator("diag", AT(x.diag));
   t.null("alpha", AT(x.alpha));
   t.run("side=right", [](CTrsm& x) { x.side = TILEWRIGHT_RIGHT; });
+  tell_c_decompositions();
 }
 
 }  // namespace tilewright::golden
