@@ -111,6 +111,7 @@ NB_MODULE(_core, module) {
   bind_lists(module, library);
   bind_lu(module, library);
   bind_factor(module, library);
+  bind_decompositions(module, library);
   bind_interleaved(module, library);
   bind_stack(module, library);
   bind_overlap(module);

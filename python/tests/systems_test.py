@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tilewright
+from layouts import LAYOUTS, near
 from support import DTYPES, filled
 
 RNG = np.random.default_rng(11)
@@ -20,43 +21,6 @@ def definite(shape, dtype):
     """Hermitian matrices with positive eigenvalues."""
     a = filled(RNG, shape, dtype)
     return (a @ np.conj(np.swapaxes(a, -1, -2)) / shape[-1] + np.eye(shape[-1])).astype(dtype)
-
-
-def unaligned(a):
-    room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
-    room[...] = a
-    return room
-
-
-def backwards(a):
-    """The same values, stored from the last to the first."""
-    return np.ascontiguousarray(a[..., ::-1, ::-1])[..., ::-1, ::-1]
-
-
-def spread(a):
-    room = np.zeros((*a.shape[:-2], 2 * a.shape[-2], 3 * a.shape[-1]), a.dtype)
-    room[..., ::2, ::3] = a
-    return room[..., ::2, ::3]
-
-
-def frozen(a):
-    a = a.copy()
-    a.flags.writeable = False
-    return a
-
-
-LAYOUTS = {
-    "by rows": lambda a: a, "by columns": lambda a: np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2), "Fortran": np.asfortranarray,
-    "backwards": backwards, "columns backwards": lambda a: np.asfortranarray(a[..., ::-1])[..., ::-1], "spread": spread, "read-only": frozen,
-    "unaligned": unaligned, "foreign byte order": lambda a: a.astype(a.dtype.newbyteorder()), "stack backwards": lambda a: a[::-1].copy()[::-1],
-    "one matrix many times": lambda a: np.broadcast_to(a[:1], a.shape),
-}
-
-
-def near(got, wanted, dtype, factor=200):
-    assert got.shape == wanted.shape and got.dtype == wanted.dtype, (got.shape, wanted.shape, got.dtype, wanted.dtype)
-    scale = np.abs(wanted).max(initial=1)
-    assert np.all(np.abs(got - wanted) <= factor * np.finfo(dtype).eps * scale), np.abs(got - wanted).max() / scale
 
 
 def assert_as_numpy(a, b, dtype):

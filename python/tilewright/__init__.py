@@ -13,6 +13,8 @@ stack_matmul                            products of blocks added up by lists of 
 einsum, einsum_path                     contractions of tensors, as products without transposing copies
 lu_factor, solve, inv, cholesky         linear systems, of stacks of matrices too
 det, slogdet                            determinants
+qr, lstsq                               orthogonal factors, least squares
+eigh, eigvalsh, svd, svdvals            eigenvalues and singular values of small matrices
 interleave, matmul_interleaved          batches whose equal elements are neighbours
 explain, problem_of, prepare            what a call would do and why; make what it needs ahead
 record, tune, wisdom, calibrate         what a program multiplies, and how it gets faster on this machine
@@ -38,6 +40,7 @@ _LATER = {
     "einsum": "_einsum", "einsum_path": "_einsum", "EinsumPath": "_einsum",
     "LU": "_lu", "lu_factor": "_lu", "solve": "_systems", "inv": "_systems", "cholesky": "_systems",
     "det": "_systems", "slogdet": "_systems", "SlogdetResult": "_systems",
+    **dict.fromkeys(("qr", "QRResult", "lstsq", "eigh", "eigvalsh", "EighResult", "svd", "svdvals", "SVDResult"), "_decompositions"),
     "Interleaved": "_interleaved", "interleave": "_interleaved", "matmul_interleaved": "_interleaved",
     "Explanation": "_learning", "explain": "_learning", "problem_of": "_learning", "prepare": "_learning",
     "record": "_learning", "tune": "_learning",

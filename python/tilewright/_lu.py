@@ -93,7 +93,7 @@ def right_side(kind, shape, dtype, b):
     right = b[:, None] if vector else b
     if own.dtype(b) != dtype:
         raise TypeError(f"b has the element type {own.dtype(b)}, but a has {dtype}")
-    if len(b.shape) == 0 or right.shape[-2] != shape[-1]:
+    if len(b.shape) == 0 or right.shape[-2] != shape[-2]:
         raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(shape)}: it must have as many rows")
     batch, other = tuple(shape[:-2]), tuple(right.shape[:-2])
     try:

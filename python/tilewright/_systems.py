@@ -15,6 +15,7 @@ from ._matmul import common_dtype
 
 
 PIECE_BYTES = 1 << 19  # for each thread
+REAL = {"float32": "float32", "float64": "float64", "complex64": "float32", "complex128": "float64"}  # types of absolute values
 
 
 class SlogdetResult(NamedTuple):
@@ -33,18 +34,18 @@ def _threads_in_one_call(kind, a, options):
     return threads
 
 
-def _index(problem, batch):
+def index(problem, batch):
     return [int(i) for i in numpy.unravel_index(problem, batch)]
 
 
-def _run(call, kind, a, *others):
+def run(call, kind, a, *others):
     """Returns call(a, others); a is packed first where it lies as no batch can."""
     a = resolved(kind, a)
     found = call(kind.operand(a), *others)
     return call(kind.operand(kind.packed(a, False)), *others) if found is False else found
 
 
-def _pieces(x, dtype, threads):
+def pieces(x, dtype, threads):
     """Parts of the first axis of a stack that stay in the caches between being copied and being computed, as (begin, index) each."""
     if len(x.shape) < 3:
         return [(0, ...)]
@@ -53,18 +54,28 @@ def _pieces(x, dtype, threads):
     return [(begin, slice(begin, begin + step)) for begin in range(0, x.shape[0], step)]
 
 
-def _scalar(kind, x):
+def scalar(kind, x):
     """NumPy's functions return numbers where others return arrays without dimensions."""
     return x[()] if kind.name == "numpy" else x
 
 
-def _on_host(a, promote, what):
+def on_host(a, promote, what, is_square=True):
+    """(kind, a, element type) of adopted matrices in host memory, which `what` names where they lie elsewhere."""
     kind, a, dtype = adopt(a, "a", flag("promote", promote), 2)
-    n = square(a)
+    if is_square:
+        square(a)
     if kind.device(a) is not None:
         raise NotImplementedError(f"{what} of matrices on a GPU are not implemented: copy them into host memory")
     calls[0] += 1
-    return kind, a, dtype, n
+    return kind, a, dtype
+
+
+def promoted(a, b):
+    """a and b in the element type that both are converted to."""
+    kinds = kind_of(a, "a"), kind_of(b, "b")
+    a, b = (kind.adopt(x, name) for kind, x, name in zip(kinds, (a, b), "ab"))
+    dtype = common_dtype(*(kind.dtype(x) for kind, x in zip(kinds, (a, b))), True)
+    return tuple(kind.cast(x, dtype) for kind, x in zip(kinds, (a, b)))
 
 
 def solve(a, b, *, promote=False, **options):
@@ -74,10 +85,7 @@ def solve(a, b, *, promote=False, **options):
     if options:
         check_options(options)
     if flag("promote", promote):
-        kinds = kind_of(a, "a"), kind_of(b, "b")
-        a, b = (kind.adopt(x, name) for kind, x, name in zip(kinds, (a, b), "ab"))
-        dtype = common_dtype(*(kind.dtype(x) for kind, x in zip(kinds, (a, b))), True)
-        a, b = (kind.cast(x, dtype) for kind, x in zip(kinds, (a, b)))
+        a, b = promoted(a, b)
     kind, x, dtype = adopt(a, "a", False, 2)
     threads = _threads_in_one_call(kind, x, options)
     if threads is None:
@@ -88,9 +96,9 @@ def solve(a, b, *, promote=False, **options):
         return lu_factor(a, **options).solve(b)  # each matrix is factored once
     calls[0] += 1
     made = copied(kind, right, dtype, every)
-    found = _run(_core.gesv, kind, x, kind.operand(made), threads)
+    found = run(_core.gesv, kind, x, kind.operand(made), threads)
     if found is not None:
-        raise singular(_index(found[0], every), found[1])
+        raise singular(index(found[0], every), found[1])
     return kind.finish(made[..., 0] if vector else made, a)
 
 
@@ -106,37 +114,37 @@ def inv(a, *, promote=False, **options):
         return lu_factor(a, promote=promote, **options).inverse()
     calls[0] += 1
     inverse = kind.empty(x.shape, dtype, x)
-    found = _run(_core.inv, kind, x, kind.operand(inverse), threads)
+    found = run(_core.inv, kind, x, kind.operand(inverse), threads)
     if found is not None:
-        raise singular(_index(found[0], x.shape[:-2]), found[1])
+        raise singular(index(found[0], x.shape[:-2]), found[1])
     return kind.finish(inverse, a)
 
 
 def det(a, *, threads=0, promote=False):
     """The determinant of each matrix of a, (batch..., n, n) in host memory, as numpy.linalg.det: (batch...), and a number for one NumPy
     matrix. slogdet cannot overflow. threads, promote: as in lu_factor. Raises numpy.linalg.LinAlgError for matrices that are not square."""
-    kind, x, dtype, _ = _on_host(a, promote, "determinants")
+    kind, x, dtype = on_host(a, promote, "determinants")
     made = kind.empty(x.shape[:-2], dtype, x)
-    _run(_core.det, kind, x, kind.operand(made), whole("threads", threads))
-    return _scalar(kind, kind.finish(made, a))
+    run(_core.det, kind, x, kind.operand(made), whole("threads", threads))
+    return scalar(kind, kind.finish(made, a))
 
 
 def slogdet(a, *, threads=0, promote=False):
     """The sign of the determinant of each matrix of a, (batch..., n, n) in host memory, and the logarithm of its absolute value, as
     numpy.linalg.slogdet: a named tuple (sign, logabsdet), 0 and -inf for singular matrices. Of complex matrices the sign has the
     absolute value 1. threads, promote: as in lu_factor. Raises numpy.linalg.LinAlgError for matrices that are not square."""
-    kind, x, dtype, _ = _on_host(a, promote, "determinants")
+    kind, x, dtype = on_host(a, promote, "determinants")
     sign = kind.empty(x.shape[:-2], dtype, x)
-    log = kind.empty(x.shape[:-2], {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype), x)
+    log = kind.empty(x.shape[:-2], REAL[dtype], x)
     threads, room = whole("threads", threads), None
-    for _, piece in _pieces(x, dtype, threads):
+    for _, piece in pieces(x, dtype, threads):
         part = x[piece]
         if room is None:
             room = kind.empty(part.shape, dtype, x)
         factors = room if part.shape == room.shape else room[:part.shape[0]]
         kind.assign(factors, part)
         _core.slogdet(kind.operand(factors), kind.address(sign[piece]), kind.address(log[piece]), threads)
-    return SlogdetResult(*(_scalar(kind, kind.finish(one, a)) for one in (sign, log)))
+    return SlogdetResult(*(scalar(kind, kind.finish(one, a)) for one in (sign, log)))
 
 
 def cholesky(a, *, upper=False, threads=0, promote=False):
@@ -144,13 +152,13 @@ def cholesky(a, *, upper=False, threads=0, promote=False):
     new array by rows with zeros in its other triangle; the other triangle of a is not read. threads, promote: as in lu_factor. Raises
     numpy.linalg.LinAlgError for matrices that are not square or not positive definite."""
     upper = flag("upper", upper)
-    kind, x, dtype, _ = _on_host(a, promote, "Cholesky factors")
+    kind, x, dtype = on_host(a, promote, "Cholesky factors")
     factor, threads = kind.empty(x.shape, dtype, x), whole("threads", threads)
-    for begin, piece in _pieces(x, dtype, threads):
+    for begin, piece in pieces(x, dtype, threads):
         part = factor[piece]
         kind.assign(part, x[piece])
         found = _core.potrf(kind.operand(part), upper, threads)
         if found is not None:
-            at = _index(begin * math.prod(x.shape[1:-2]) + found[0], x.shape[:-2])
+            at = index(begin * math.prod(x.shape[1:-2]) + found[0], x.shape[:-2])
             raise numpy.linalg.LinAlgError(f"Matrix is not positive definite: the leading minor of order {found[1]} of a{at or ''} is not positive")
     return kind.finish(factor, a)
