@@ -157,7 +157,7 @@ def test_what_is_refused(maker):
         tilewright.matmul(x, x[:2])
     with pytest.raises(TypeError, match="int"):
         tilewright.matmul(maker.put(np.ones((3, 3), np.int64)), x)
-    for call in (tilewright.inv, tilewright.det, tilewright.slogdet, tilewright.cholesky):
+    for call in (tilewright.inv, tilewright.det, tilewright.slogdet, tilewright.cholesky, tilewright.qr, tilewright.eigh, tilewright.svd):
         with pytest.raises(NotImplementedError, match="of matrices on a GPU are not implemented"):
             call(maker.put(np.eye(3)))
 

@@ -102,7 +102,9 @@ TYPES = [
     ("tilewright.lu_factor(a, target='hybrid', threads=2).solve(v)", NDARRAY), ("tilewright.lu_factor(a).solve([1.0], transpose=True)", ANY),
     ("tilewright.inv(a)", NDARRAY), ("tilewright.inv([[1.0]], candidate='blocked')", ANY),
     ("tilewright.cholesky(a, upper=True)", NDARRAY), ("tilewright.cholesky(s, promote=True)", ANY), ("tilewright.det(a, threads=1)", "Any"),
-    ("tilewright.slogdet(a).sign", "Any"),
+    ("tilewright.slogdet(a).sign", "Any"), ("tilewright.qr(a, threads=1).Q", "Any"), ("tilewright.qr(a, 'r')", NDARRAY), ("tilewright.qr([[1.0]], mode='raw')", "tuple[Any, Any]"),
+    ("tilewright.eigh(a, 'U').eigenvalues", "Any"), ("tilewright.eigvalsh(a)", ANY), ("tilewright.svd(a, False).Vh", "Any"),
+    ("tilewright.svd(a, compute_uv=False)", "Any"), ("tilewright.lstsq(a, v, driver='gels')[2]", "Any"),
     ("tilewright.interleave(a, 'whole').shape", "tuple[int, int, int]"), ("tilewright.matmul_interleaved(i, i, threads=1)", "tilewright.Interleaved"),
     ("tilewright.explain(a, b=a, transpose_a=True, out=None)", "tilewright.Explanation"), ("tilewright.problem_of(a, a, alpha=2)", "str"),
     ("tilewright.tune('x', strategy='local', progress='bar')[0]['joules']", "float | None"), ("tilewright.info()['cores']", "int"),
@@ -121,6 +123,8 @@ REFUSED = [
     "tilewright.einsum_path('ij,jk', a, a, threads=2)", "tilewright.solve(a, a, target='tpu')", "tilewright.solve(a, a, objective='time')",
     "tilewright.inv(a, nb='x')", "tilewright.lu_factor(a, target='tpu')", "tilewright.lu_factor(a).solve(v, conj=True)", "tilewright.lu_factor(a, residency='l1')",
     "tilewright.cholesky(a, True)", "tilewright.cholesky(a, lower=True)", "tilewright.det(a, nb=1)", "tilewright.slogdet(a, threads='2')",
+    "tilewright.qr(a, 'full')", "tilewright.qr(a, nb=1)", "tilewright.eigh(a, 'X')", "tilewright.eigvalsh(a, lower=True)", "tilewright.svd(a, full='no')",
+    "tilewright.svd(a, True, True, True, 1)", "tilewright.svdvals(a, 1)", "tilewright.lstsq(a, v, driver='gelsy')",
     "tilewright.interleave(a, 'half')", "tilewright.matmul_interleaved(a, a)", "tilewright.explain('x', objectiv='time')", "tilewright.problem_of(a)",
     "tilewright.prepare('x', threads='2')", "tilewright.tune('x', strategy='best')", "tilewright.tune('x', progress='dots')",
     "tilewright.info()['core']",
@@ -128,7 +132,7 @@ REFUSED = [
 
 
 def test_as_many_calls_are_right_as_wrong():
-    assert len(TYPES) == len(REFUSED) == 47
+    assert len(TYPES) == len(REFUSED) == 55
 
 
 def program(tmp_path):

@@ -53,15 +53,50 @@ def test_systems_have_derivatives(dtype, a, b):
     assert torch.autograd.gradgradcheck(differentiable.solve, (a, b))
 
 
+@BOTH
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4), (2, 1, 1, 1)])
+def test_inverses_determinants_and_factors_have_derivatives(dtype, shape):
+    a = tensor(*shape, dtype=dtype)
+    unit = torch.eye(shape[-1], dtype=dtype)
+    for ours, theirs in ((differentiable.inv, torch.linalg.inv), (differentiable.det, torch.linalg.det),
+                         (lambda x: differentiable.cholesky(x @ x.mH + unit), lambda x: torch.linalg.cholesky(x @ x.mH + unit)),
+                         (lambda x: differentiable.cholesky(x @ x.mH + unit, upper=True), lambda x: torch.linalg.cholesky(x @ x.mH + unit, upper=True))):
+        assert torch.allclose(ours(a), theirs(a))
+        assert torch.autograd.gradcheck(ours, (a,))
+        assert torch.autograd.gradgradcheck(ours, (a,))
+    h = (a @ a.mH + unit).detach()
+    ours, theirs = h.clone().requires_grad_(), h.clone().requires_grad_()
+    (differentiable.cholesky(ours, threads=1) * unit.cumsum(-1)).abs().sum().backward()
+    (torch.linalg.cholesky(theirs) * unit.cumsum(-1)).abs().sum().backward()
+    assert torch.allclose(ours.grad, theirs.grad)
+
+
+def test_decompositions_of_tensors():
+    a = tensor(4, 5, 3, dtype=torch.complex64).detach()
+    q, r = tilewright.qr(a)
+    assert torch.allclose(q @ r, a, atol=1e-5) and isinstance(tilewright.qr(a, "raw")[1], torch.Tensor)
+    u, s, vh = tilewright.svd(a.mH, full_matrices=False)
+    assert s.dtype == torch.float32 and torch.allclose((u * s[:, None, :]) @ vh, a.mH, atol=1e-5)
+    assert torch.allclose(tilewright.svdvals(a), torch.linalg.svdvals(a), atol=1e-5)
+    h = a.mH @ a
+    values, vectors = tilewright.eigh(h)
+    assert torch.allclose(values, torch.linalg.eigvalsh(h), atol=1e-4) and torch.allclose(h @ vectors, vectors * values[:, None, :], atol=1e-4)
+    b = tensor(5, 2, dtype=torch.complex64).detach()
+    for driver in ("gelsd", "gels"):
+        x, residuals, rank, s = tilewright.lstsq(a, b, driver=driver)
+        assert torch.allclose(x, torch.linalg.lstsq(a, b.expand(4, 5, 2)).solution, atol=1e-4) and rank.tolist() == [3] * 4
+        assert residuals.shape == (4, 2) and s.shape == ((4, 3) if driver == "gelsd" else (4, 0))
+
+
 def test_compiled_functions_are_one_graph():
     def step(a, b, x):
         y = tilewright.matmul(differentiable.matmul(a, b, threads=1), x)
-        return differentiable.solve(a, differentiable.einsum("ij,jk,kl->il", b, y, y)).sum()
+        return differentiable.det(a) * differentiable.solve(a, differentiable.einsum("ij,jk,kl->il", b, y, y)).sum()
 
     a, b, x = tensor(3, 3), tensor(3, 3, seed=2), tensor(3, 3, seed=3)
     compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
     y = a @ b @ x
-    expected = torch.linalg.solve(a, b @ y @ y).sum()
+    expected = torch.linalg.det(a) * torch.linalg.solve(a, b @ y @ y).sum()
     assert torch.allclose(compiled(a, b, x), expected)
     compiled(a, b, x).backward()
     grads = [one.grad.clone() for one in (a, b, x)]

@@ -8,8 +8,8 @@ from . import wisdom as wisdom
 
 __version__: str
 __all__ = ["matmul", "grouped_matmul", "variable_matmul", "batch_reduce", "stack_matmul", "einsum", "einsum_path", "EinsumPath", "LU",
-           "lu_factor", "solve", "inv", "cholesky", "det", "slogdet", "SlogdetResult", "Interleaved", "interleave",
-           "matmul_interleaved", "Explanation", "explain", "problem_of", "prepare", "record", "tune", "info", "bench", "calibrate", "wisdom"]
+           "lu_factor", "solve", "inv", "cholesky", "det", "slogdet", "SlogdetResult", "qr", "QRResult", "lstsq", "eigh",
+           "eigvalsh", "EighResult", "svd", "svdvals", "SVDResult", "Interleaved", "interleave", "matmul_interleaved", "Explanation", "explain", "problem_of", "prepare", "record", "tune", "info", "bench", "calibrate", "wisdom"]
 
 # Whatever has __array_interface__, __cuda_array_interface__ or __dlpack__, and what numpy.asarray takes.
 _Array: TypeAlias = Any
@@ -255,6 +255,50 @@ class SlogdetResult(NamedTuple):
 
 def det(a: _Array, *, threads: int = 0, promote: bool = False) -> Any: ...
 def slogdet(a: _Array, *, threads: int = 0, promote: bool = False) -> SlogdetResult: ...
+
+class QRResult(NamedTuple):
+    Q: Any
+    R: Any
+
+class EighResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+class SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+@overload
+def qr(a: _Array, mode: Literal["reduced", "complete"] = "reduced", *, threads: int = 0, promote: bool = False) -> QRResult: ...
+@overload
+def qr(a: _Array, mode: Literal["raw"], *, threads: int = 0, promote: bool = False) -> tuple[Any, Any]: ...
+@overload
+def qr(a: _Ndarray[_S], mode: Literal["r"], *, threads: int = 0, promote: Literal[False] = False) -> _Ndarray[_S]: ...
+@overload
+def qr(a: _Listed, mode: Literal["r"], *, threads: int = 0, promote: bool = False) -> _AnyNdarray: ...
+@overload
+def qr(a: _A, mode: Literal["r"], *, threads: int = 0, promote: bool = False) -> _A: ...
+def lstsq(a: _Array, b: _Array, rcond: float | None = None, *, driver: Literal["gelsd", "gels"] = "gelsd", threads: int = 0,
+          promote: bool = False) -> tuple[Any, Any, Any, Any]: ...
+def eigh(a: _Array, UPLO: Literal["L", "U", "l", "u"] = "L", *, threads: int = 0, promote: bool = False) -> EighResult: ...
+@overload
+def eigvalsh(a: _Listed, UPLO: Literal["L", "U", "l", "u"] = "L", *, threads: int = 0, promote: bool = False) -> _AnyNdarray: ...
+@overload
+def eigvalsh(a: _A, UPLO: Literal["L", "U", "l", "u"] = "L", *, threads: int = 0, promote: bool = False) -> _A: ...
+@overload
+def svd(a: _Array, full_matrices: bool = True, compute_uv: Literal[True] = True, hermitian: bool = False, *, threads: int = 0,
+        promote: bool = False) -> SVDResult: ...
+@overload
+def svd(a: _Array, full_matrices: bool = True, *, compute_uv: Literal[False], hermitian: bool = False, threads: int = 0,
+        promote: bool = False) -> Any: ...
+@overload
+def svd(a: _Array, full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False, *, threads: int = 0,
+        promote: bool = False) -> Any: ...
+@overload
+def svdvals(x: _Listed, /, *, threads: int = 0, promote: bool = False) -> _AnyNdarray: ...
+@overload
+def svdvals(x: _A, /, *, threads: int = 0, promote: bool = False) -> _A: ...
 
 class Interleaved:
     data: _Array

@@ -1,4 +1,4 @@
-"""matmul, einsum and solve of PyTorch tensors with derivatives, as operators that torch.compile keeps in its graphs:
+"""matmul, einsum, solve, inv, det and cholesky of PyTorch tensors with derivatives, as operators that torch.compile keeps in its graphs:
 
     import tilewright.torch
     loss = tilewright.torch.matmul(a, b).square().sum()
@@ -20,7 +20,7 @@ import tilewright
 
 from ._einsum.parse import parse
 
-__all__ = ["matmul", "einsum", "solve"]
+__all__ = ["matmul", "einsum", "solve", "inv", "det", "cholesky"]
 
 
 def _options(text):
@@ -123,6 +123,74 @@ def _solve_backward(ctx, grad):
 _solve.register_autograd(_solve_backward, setup_context=_keep_solution)
 
 
+def _keep_result(ctx, inputs, output):
+    a, ctx.options = inputs
+    ctx.save_for_backward(a, output)
+
+
+# Y = A^-1
+@torch.library.custom_op("tilewright::inv", mutates_args=())
+def _inv(a: torch.Tensor, options: str) -> torch.Tensor:
+    return tilewright.inv(a.detach(), **_options(options))
+
+
+@_inv.register_fake
+def _(a, options):
+    return a.new_empty(a.shape)
+
+
+def _inv_backward(ctx, grad):
+    # dL/dA = -Y^H G Y^H
+    _, y = ctx.saved_tensors
+    return -_matmul(_matmul(y.mH, grad, ""), y.mH, ""), None
+
+
+_inv.register_autograd(_inv_backward, setup_context=_keep_result)
+
+
+# The determinant d of A
+@torch.library.custom_op("tilewright::det", mutates_args=())
+def _det(a: torch.Tensor, options: str) -> torch.Tensor:
+    return tilewright.det(a.detach(), **_options(options))
+
+
+@_det.register_fake
+def _(a, options):
+    return a.new_empty(a.shape[:-2])
+
+
+def _det_backward(ctx, grad):
+    # dL/dA = G conj(d) A^-H
+    a, d = ctx.saved_tensors
+    return (grad * d.conj())[..., None, None] * _inv(a, ctx.options).mH, None
+
+
+_det.register_autograd(_det_backward, setup_context=_keep_result)
+
+
+# A = L L^H
+@torch.library.custom_op("tilewright::cholesky", mutates_args=())
+def _cholesky(a: torch.Tensor, options: str) -> torch.Tensor:
+    return tilewright.cholesky(a.detach(), **_options(options))
+
+
+@_cholesky.register_fake
+def _(a, options):
+    return a.new_empty(a.shape)
+
+
+def _cholesky_backward(ctx, grad):
+    # dL/dA = L^-H M L^-1 / 2, where the lower triangle of the Hermitian M is that of L^H G
+    _, factor = ctx.saved_tensors
+    product = _matmul(factor.mH, grad, "")
+    middle = product.tril() + product.tril(-1).mH
+    left = _solve(factor.mH, middle, "")
+    return _solve(factor.mH, left.mH, "").mH / 2, None
+
+
+_cholesky.register_autograd(_cholesky_backward, setup_context=_keep_result)
+
+
 def _op(x, transpose, conjugate):
     x = x.mT if transpose else x
     return x.conj() if conjugate else x
@@ -177,6 +245,23 @@ def solve(a: torch.Tensor, b: torch.Tensor, **options: Any) -> torch.Tensor:
     if b.dim() == 1:
         return _solve(a, b.unsqueeze(-1), _text(options)).squeeze(-1)
     return _solve(a, b, _text(options))
+
+
+def inv(a: torch.Tensor, **options: Any) -> torch.Tensor:
+    """The inverse of each matrix of a, as torch.linalg.inv, and its derivative. Options and errors are those of tilewright.inv."""
+    return _inv(a, _text(options))
+
+
+def det(a: torch.Tensor, **options: Any) -> torch.Tensor:
+    """The determinant of each matrix of a, as torch.linalg.det, and its derivative, which needs regular matrices. Options and errors are
+    those of tilewright.det, and of tilewright.inv for the derivative."""
+    return _det(a, _text(options))
+
+
+def cholesky(a: torch.Tensor, *, upper: bool = False, **options: Any) -> torch.Tensor:
+    """The Cholesky factor of each matrix of a, as torch.linalg.cholesky, and its derivative, which is Hermitian. Options and errors are
+    those of tilewright.cholesky."""
+    return _cholesky(a.mH, _text(options)).mH if upper else _cholesky(a, _text(options))
 
 
 def _compiled_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False, conjugate_b=False,

@@ -100,7 +100,52 @@ class Factor(cli_test.Case):
         solved = self.factor("trsm", unit - 5 * numpy.eye(N), "--side", "right", "--op", "t", "--unit", b=numpy.swapaxes(b, 1, 2))
         self.close(solved, numpy.swapaxes(numpy.linalg.solve(unit, b), 1, 2))
 
+    def test_orthogonal_factors_and_least_squares(self):
+        for dtype in cli_test.DTYPES:
+            for a in (self.array((BATCH, N, 4), dtype), self.array((BATCH, 4, N), dtype, "F"), self.array((N, 3), dtype)):
+                factors, tau = self.factor("geqrf", a, "--tau", self.folder / "T.npy"), numpy.load(self.folder / "T.npy")
+                self.assertEqual((tau.shape, tau.dtype), (a.shape[:-2] + (min(a.shape[-2:]),), numpy.dtype(dtype)))
+                h, wanted = numpy.linalg.qr(a, "raw")
+                self.close(factors, numpy.swapaxes(h, -1, -2), dtype)
+                self.close(tau, wanted, dtype)
+        a, b = self.array((BATCH, N, 4)), self.array((BATCH, N, 2))
+        x = self.factor("gels", a, b=b)
+        self.close(x[:, :4], numpy.linalg.pinv(a) @ b)
+        beside = b - a @ x[:, :4]
+        self.close((x[:, 4:] ** 2).sum(axis=1), (beside ** 2).sum(axis=1))
+        a[3, :, 1] = 0
+        failed = self.run_job("factor", "gels", self.save("A.npy", a), self.folder / "B.npy", "-o", self.folder / "X.npy", code=1)
+        self.assertIn("is not of full rank", failed.stderr)
+        self.assertIn("A[3], whose R(2, 2) is exactly zero", failed.stderr)
+
+    def test_eigenvalues_and_singular_values(self):
+        for dtype in cli_test.DTYPES:
+            real = numpy.zeros(1, dtype).real.dtype
+            hermitian = self.definite(dtype)
+            values = self.factor("syev", numpy.tril(hermitian), "--vectors", self.folder / "V.npy")
+            self.close(values, numpy.linalg.eigvalsh(hermitian), real)
+            vectors = numpy.load(self.folder / "V.npy")
+            self.close(hermitian @ vectors, vectors * values[:, None, :], dtype)
+            self.close(self.factor("syev", numpy.triu(hermitian), "--uplo", "upper"), values, real)
+            for a in (self.array((BATCH, N, 4), dtype, "F"), self.array((4, N), dtype)):
+                k = min(a.shape[-2:])
+                values = self.factor("gesvd", a, "--u", self.folder / "U.npy", "--vh", self.folder / "VH.npy")
+                self.close(values, numpy.linalg.svd(a, compute_uv=False), real)
+                u, vh = numpy.load(self.folder / "U.npy"), numpy.load(self.folder / "VH.npy")
+                self.assertEqual((u.shape, vh.shape), ((*a.shape[:-1], k), (*a.shape[:-2], k, a.shape[-1])))
+                self.close((u * values[..., None, :]) @ vh, a, dtype)
+                self.close(self.factor("gesvd", a), values, real)
+        a = self.general()
+        a[5, 1, 1] = numpy.nan
+        job = ("factor", "gesvd", self.save("A.npy", a), "-o", self.folder / "S.npy")
+        self.assertIn("A[5], whose rotations did not end, or an element is not finite", self.run_job(*job, code=1).stderr)
+        self.assertFalse((self.folder / "S.npy").exists())
+        row = json.loads(self.run_job(*job, "--info", self.folder / "I.npy", "--json", "-").stdout)
+        self.assertEqual((row["failed"], row["first_failed"], row["problem"]), (1, 5, "gesvd:f64:m=7,n=7,batch=45"))
+        self.assertEqual(numpy.flatnonzero(numpy.load(self.folder / "I.npy")).tolist(), [5])
+
     def test_empty_arrays(self):
+        self.assertEqual(self.factor("gesvd", numpy.zeros((3, 0, 4)), "--u", self.folder / "U.npy", "--vh", self.folder / "VH.npy").shape, (3, 0))
         self.assertEqual(self.factor("inv", numpy.zeros((0, 4, 4))).shape, (0, 4, 4))
         self.assertEqual(self.solve(numpy.zeros((3, 0, 0)), numpy.zeros((3, 0, 2))).shape, (3, 0, 2))
         self.close(self.factor("det", numpy.zeros((3, 0, 0))), numpy.ones(3))
@@ -131,10 +176,13 @@ class Factor(cli_test.Case):
     def test_wrong_use(self):
         a, b = self.save("A.npy", self.general()), self.save("B.npy", self.array((BATCH, 5, 2)))
         out = ("-o", self.folder / "out.npy")
-        for words, says in ((("factor", "potfr", a), "did you mean 'potrf'"), (("factor", "geqrf", a), "not implemented"),
+        for words, says in ((("factor", "potfr", a), "did you mean 'potrf'"), (("factor", "ormqr", a), "gels does both"),
                             (("factor", "getrs", a), "gesv"), (("factor", "gesv", a), "B is missing"), (("factor", "inv", a, b), "one array too many"),
                             (("factor", "gesv", a, b), "5 rows"), (("factor", "potrf", b), "square"), (("factor", "getrf", a, "--uplo", "upper"), "--uplo"),
                             (("factor", "det", a, "--info", self.folder / "I.npy"), "--info"), (("factor", "inv", a, "--verify"), "--verify"),
+                            (("factor", "inv", a, "--tau", self.folder / "T.npy"), "--tau"), (("factor", "gesvd", a, "--vectors", b), "--vectors"),
+                            (("factor", "gesvd", a, "--u", self.folder / "U.npy"), "--vh is missing"), (("factor", "syev", b), "square"),
+                            (("factor", "gels", self.save("wide.npy", self.array((3, 5))), b), "at least as many rows as columns"),
                             (("factor", "inv", a, "--candidate", "lane"), "did you mean 'lanes'"),
                             (("solve", a, b, "--pivoting", "some"), "partial, none"), (("solve", a, b, "--definite", "--pivoting", "none"), "--pivoting")):
             with self.subTest(words):

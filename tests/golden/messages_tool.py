@@ -124,7 +124,7 @@ def lu_cases():
 
 def factor_cases():
     result = ["-o", "{out}/X.npy"]
-    for routine in ("potfr", "geqrf", "syev", "gesvd", "getrs", "getri", "gesv", "det"):
+    for routine in ("potfr", "geqrf", "ormqr", "gels", "syev", "gesvd", "getrs", "getri", "gesv", "det"):
         yield "factor", routine, ["factor", routine, "{in}/A.npy", *result, *(["--info", "{out}/info.npy"] if routine == "det" else [])]
     for name in ("wide", "vector", "i8", "cut", "absent", "four_axes"):
         yield "factor", f"A={name}.npy", ["factor", "inv", "{in}/" + name + ".npy", *result]
@@ -136,6 +136,10 @@ def factor_cases():
     yield from flags("factor", ["factor", "getrf", "{in}/matrix.npy", *result], (
         ("--uplo", "lower"), ("--side", "left"), ("--op", "t"), ("--pivoting", "x"), ("--candidate", "x"), ("--threads", "0", "4097"),
         ("--pivots", "{out}/X.npy", "{in}/matrix.npy"), ("--json", "{in}/matrix.npy", "/nowhere/x"), ("--x", "1")))
+    for routine, flag in (("getrf", "--tau"), ("inv", "--vectors"), ("syev", "--u"), ("gesvd", "--u"), ("gesvd", "--vh"), ("gesvd", "--vectors")):
+        yield f"factor {routine}", f"{flag}=Y.npy", ["factor", routine, "{in}/matrix.npy", *result, flag, "{out}/Y.npy"]
+    yield "factor gesvd", "u=vh", ["factor", "gesvd", "{in}/matrix.npy", *result, "--u", "{out}/Y.npy", "--vh", "{out}/Y.npy"]
+    yield "factor gels", "wide A", ["factor", "gels", "{in}/wide.npy", "{in}/side.npy", *result]
     yield from flags("factor trsm", ["factor", "trsm", "{in}/matrix.npy", "{in}/side.npy", *result], (("--uplo", "x"), ("--side", "x", "right"), ("--op", "x")))
     yield "factor trsm", "--verify", ["factor", "trsm", "{in}/matrix.npy", "{in}/side.npy", *result, "--verify"]
     for name in ("side_f4", "side_3", "nine", "absent"):

@@ -23,19 +23,19 @@ namespace {
 
 // "" stands for a flag that is not given.
 struct FactorFlags {
-  std::string routine, a, b, output, pivots, infos;
+  std::string routine, a, b, output, pivots, infos, tau, vectors, u, vh;
   std::string uplo, side, op, pivoting, candidate, json;
   int threads = 0;
   bool unit = false, definite = false, verify = false, explain = false;
 };
 
 Routine routine_named(const std::string& text) {
-  for (const char* unbuilt : {"geqrf", "syev", "gesvd"})
-    if (text == unbuilt) not_supported("ROUTINE", "ROUTINE = '{}' is not implemented in this version", text);
   const auto routine = enum_from_string<Routine>(text, "ROUTINE");
   if (routine == Routine::getrs || routine == Routine::getri)
     wrong_use("ROUTINE", "ROUTINE = '{}' continues with pivots, which no file brings: {} does both steps",
               text, routine == Routine::getrs ? "gesv" : "inv");
+  if (routine == Routine::ormqr)
+    wrong_use("ROUTINE", "ROUTINE = 'ormqr' continues with tau, which no file brings: gels does both steps");
   return routine;
 }
 
@@ -48,12 +48,19 @@ void check_factor_flags(const FactorFlags& flags, Routine routine) {
   const bool is_trsm = routine == Routine::trsm;
   const bool is_lu = routine == Routine::getrf || routine == Routine::gesv || routine == Routine::inv ||
                      routine == Routine::det;
-  only_of("uplo", !flags.uplo.empty(), !is_lu);
+  only_of("uplo", !flags.uplo.empty(), has_triangle(routine));
   only_of("side", !flags.side.empty(), is_trsm);
   only_of("op", !flags.op.empty(), is_trsm);
   only_of("unit", flags.unit, is_trsm);
   only_of("pivoting", !flags.pivoting.empty(), is_lu);
   only_of("pivots", !flags.pivots.empty(), routine == Routine::getrf);
+  only_of("tau", !flags.tau.empty(), routine == Routine::geqrf);
+  only_of("vectors", !flags.vectors.empty(), routine == Routine::syev);
+  only_of("u", !flags.u.empty(), routine == Routine::gesvd);
+  only_of("vh", !flags.vh.empty(), routine == Routine::gesvd);
+  if (flags.u.empty() != flags.vh.empty())
+    wrong_use(flags.u.empty() ? "u" : "vh", "--{} is missing: gesvd writes both U and V^H or neither",
+              flags.u.empty() ? "u" : "vh");
   only_of("info", !flags.infos.empty(), has_infos(routine));
   only_of("verify", flags.verify, is_verifiable(routine));
   if (has_right_sides(routine) && flags.b.empty())
@@ -67,7 +74,8 @@ FactorJobRequest factor_request_from(const FactorFlags& flags, Routine routine) 
   FactorJobRequest request;
   request.routine = routine;
   request.a = flags.a, request.b = flags.b, request.output = flags.output;
-  request.pivots = flags.pivots, request.infos = flags.infos;
+  request.pivots = flags.pivots, request.infos = flags.infos, request.tau = flags.tau;
+  request.vectors = routine == Routine::gesvd ? flags.u : flags.vectors, request.vh = flags.vh;
   if (!flags.uplo.empty()) request.uplo = enum_from_string<Uplo>(flags.uplo, "uplo");
   if (!flags.side.empty()) request.side = enum_from_string<Side>(flags.side, "side");
   if (!flags.op.empty()) request.op = enum_from_string<Op>(flags.op, "op");
@@ -76,9 +84,14 @@ FactorJobRequest factor_request_from(const FactorFlags& flags, Routine routine) 
     request.options.pivoting = enum_from_string<Pivoting>(flags.pivoting, "pivoting");
   request.options.candidate = flags.candidate, request.options.threads = flags.threads;
   request.verify = flags.verify;
-  keep_files_apart(
-      {{"A", flags.a}, {"B", flags.b}},
-      {{"output", flags.output}, {"pivots", flags.pivots}, {"info", flags.infos}, {"json", flags.json}});
+  keep_files_apart({{"A", flags.a}, {"B", flags.b}}, {{"output", flags.output},
+                                                      {"pivots", flags.pivots},
+                                                      {"tau", flags.tau},
+                                                      {"vectors", flags.vectors},
+                                                      {"u", flags.u},
+                                                      {"vh", flags.vh},
+                                                      {"info", flags.infos},
+                                                      {"json", flags.json}});
   return request;
 }
 
@@ -180,21 +193,35 @@ void add_factor_flags(CLI::App& verb, FactorFlags& flags) {
   verb.add_option("--json", flags.json, "write the measurement as JSON (- is stdout)");
 }
 
+// What a routine writes beside its result.
+void add_outputs(CLI::App& verb, FactorFlags& flags) {
+  verb.add_option("--pivots", flags.pivots,
+                  "getrf: output file of the pivots, 64-bit integers, counted from 1 as in LAPACK");
+  verb.add_option("--tau", flags.tau, "geqrf: output file of the factors of the reflectors");
+  verb.add_option("--vectors", flags.vectors, "syev: output file of the eigenvectors, as columns");
+  verb.add_option("--u", flags.u, "gesvd: output file of U, with min(m, n) columns");
+  verb.add_option("--vh", flags.vh, "gesvd: output file of V^H, with min(m, n) rows");
+}
+
 }  // namespace
 
 void add_factor(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
-      "factor", "Factor, invert or solve with a batch of small matrices in .npy files, as LAPACK does");
+      "factor",
+      "Factor, invert, decompose or solve with a batch of small matrices in .npy files, as LAPACK does");
   auto flags = std::make_shared<FactorFlags>();
-  verb->add_option("ROUTINE", flags->routine,
-                   "potrf, getrf: factors; potri, inv: inverses; det: determinants; gesv, posv, potrs, trsm: "
-                   "solutions for B")
+  verb->add_option(
+          "ROUTINE", flags->routine,
+          "potrf, getrf, geqrf: factors; potri, inv: inverses; det: determinants; syev: eigenvalues; "
+          "gesvd: singular values; gesv, posv, potrs, trsm: solutions for B; gels: least squares")
       ->required();
   verb->add_option("A", flags->a, "array A: 2-D, or 3-D with the batch first; f4, f8, c8 or c16")->required();
   verb->add_option("B", flags->b, "array B of right-hand sides, of the same type; a 2-D array is shared");
-  verb->add_option("-o,--output", flags->output, "output file, in the shape of A or B")->required();
-  verb->add_option("--pivots", flags->pivots,
-                   "getrf: output file of the pivots, 64-bit integers, counted from 1 as in LAPACK");
+  verb->add_option(
+          "-o,--output", flags->output,
+          "output file, in the shape of A or B (gels: X in the first rows); of syev and gesvd the values")
+      ->required();
+  add_outputs(*verb, *flags);
   verb->add_option("--uplo", flags->uplo, "triangle of A that is used: lower or upper (default lower)");
   verb->add_option("--side", flags->side, "trsm: side of X on which A stands, left or right (default left)");
   verb->add_option("--op", flags->op,
@@ -204,7 +231,8 @@ void add_factor(CLI::App& app) {
   verb->footer(
       "Example: tilewright factor potrf A.npy -o L.npy --info INFO.npy\n"
       "Example: tilewright factor getrf A.npy -o LU.npy --pivots P.npy\n"
-      "Example: tilewright factor inv A.npy -o INVERSE.npy");
+      "Example: tilewright factor inv A.npy -o INVERSE.npy\n"
+      "Example: tilewright factor gesvd A.npy -o S.npy --u U.npy --vh VH.npy");
   verb->callback([flags] { run_factor_verb(*flags, routine_named(flags->routine)); });
 }
 

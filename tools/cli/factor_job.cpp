@@ -22,18 +22,33 @@ namespace tilewright::cli {
 
 bool has_right_sides(Routine routine) {
   return routine == Routine::potrs || routine == Routine::posv || routine == Routine::getrs ||
-         routine == Routine::gesv || routine == Routine::trsm;
+         routine == Routine::gesv || routine == Routine::trsm || routine == Routine::gels;
 }
 bool has_infos(Routine routine) {
   return routine != Routine::potrs && routine != Routine::getrs && routine != Routine::trsm &&
-         routine != Routine::det;
+         routine != Routine::det && routine != Routine::geqrf;
 }
 bool is_verifiable(Routine routine) { return routine == Routine::gesv || routine == Routine::posv; }
+bool has_triangle(Routine routine) {
+  return routine == Routine::potrf || routine == Routine::potrs || routine == Routine::posv ||
+         routine == Routine::potri || routine == Routine::trsm || routine == Routine::syev;
+}
 
 namespace {
 
 bool overwrites_a(Routine routine) {
-  return routine == Routine::potrf || routine == Routine::potri || routine == Routine::getrf;
+  return routine == Routine::potrf || routine == Routine::potri || routine == Routine::getrf ||
+         routine == Routine::geqrf;
+}
+bool may_be_rectangular(Routine routine) {
+  return routine == Routine::getrf || routine == Routine::geqrf || routine == Routine::gels ||
+         routine == Routine::gesvd;
+}
+// The result is eigenvalues or singular values, which are real.
+bool has_values(Routine routine) { return routine == Routine::syev || routine == Routine::gesvd; }
+
+DType type_of_values(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::c64 ? DType::f32 : DType::f64;
 }
 
 template <class F>
@@ -96,9 +111,13 @@ class FactorJob {
   void read() {
     a_file_.emplace(request_.a, "A");
     a_shape_ = array_shape(a_file_->header(), "A", a_file_->what());
-    if (routine_ != Routine::getrf && a_shape_.rows != a_shape_.cols)
-      wrong_use("A", "{} has shape {}, but {} needs square matrices", a_file_->what(),
-                shape_text(a_file_->header().shape), to_string(routine_));
+    const bool fits = routine_ == Routine::gels
+                          ? a_shape_.rows >= a_shape_.cols
+                          : a_shape_.rows == a_shape_.cols || may_be_rectangular(routine_);
+    if (!fits)
+      wrong_use("A", "{} has shape {}, but {} needs {}", a_file_->what(), shape_text(a_file_->header().shape),
+                to_string(routine_),
+                routine_ == Routine::gels ? "at least as many rows as columns" : "square matrices");
     report_.count = a_shape_.batch;
     if (has_b_) read_sides();
     describe();
@@ -128,13 +147,21 @@ class FactorJob {
     if (has_b_) r.nrhs = request_.side == Side::right ? b_shape_.rows : b_shape_.cols;
     r.layout = !is_batch() ? "single" : a_shape_.order == Order::interleaved ? "interleaved" : "strided";
     r.problem = fmt::format("{}:{}:{}n={}{},batch={}", to_string(routine_), to_string(r.dtype),
-                            routine_ == Routine::getrf ? fmt::format("m={},", r.m) : "", r.n,
+                            may_be_rectangular(routine_) ? fmt::format("m={},", r.m) : "", r.n,
                             has_b_ ? fmt::format(",nrhs={}", r.nrhs) : "", r.count);
     const std::int64_t written = overwrites_a(routine_) || routine_ == Routine::inv
                                      ? a_shape_.rows * a_shape_.cols
-                                 : has_b_ ? 2 * r.n * r.nrhs
-                                          : 1;
+                                 : has_b_               ? 2 * b_shape_.rows * b_shape_.cols
+                                 : has_values(routine_) ? values_written()
+                                                        : 1;
     r.moved = (double(a_shape_.count()) + double(written) * double(r.count)) * double(size_bytes(r.dtype));
+  }
+
+  bool has_vectors() const { return !request_.vectors.empty(); }
+  std::int64_t steps() const { return std::min(a_shape_.rows, a_shape_.cols); }
+  std::int64_t values_written() const {
+    const std::int64_t of_vectors = a_shape_.rows + (routine_ == Routine::gesvd ? a_shape_.cols : 0);
+    return steps() * (1 + (has_vectors() ? of_vectors : 0));
   }
 
   // Asks the library for its choice, as the call will make it.
@@ -150,8 +177,9 @@ class FactorJob {
                   .side = request_.side,
                   .op = request_.op,
                   .diag = request_.diag,
-                  .pivoting = request_.options.pivoting};
-    work.count = report_.count, work.has_b = has_b_;
+                  .pivoting = request_.options.pivoting,
+                  .vectors = has_vectors()};
+    work.count = report_.count, work.has_b = has_b_ || has_vectors();
     work.a.rows = report_.m, work.a.cols = report_.n, work.b.rows = b_shape_.rows,
     work.b.cols = b_shape_.cols;
     report_.flops = (is_complex(dtype()) ? 8.0 : 2.0) * factor_operations(work) * double(report_.count);
@@ -171,43 +199,79 @@ class FactorJob {
       shape.front() = report_.count, is_fortran = false;
       x_shape_.is_batch = true, x_shape_.batch = report_.count, x_shape_.order = Order::row_major;
     }
-    if (routine_ == Routine::det)
-      shape = is_batch() ? std::vector{report_.count} : std::vector<std::int64_t>();
-    output_.emplace(request_.output, dtype(), is_fortran, shape);
+    if (routine_ == Routine::det) shape = each();
+    if (has_values(routine_)) shape = each(steps());
+    const DType type = has_values(routine_) ? type_of_values(dtype()) : dtype();
+    output_.emplace(request_.output, type, is_fortran && shape.size() == like.shape.size(), shape);
     if (has_b_) copy_array(dtype(), b_file_->data(), b_shape_, output_->data(), x_shape_, report_.threads);
     if (overwrites_a(routine_))
       copy_array(dtype(), a_file_->data(), a_shape_, output_->data(), x_shape_, report_.threads);
     create_integers();
+    if (routine_ == Routine::geqrf)
+      tau_.assign(std::size_t(report_.count * steps() * size_bytes(dtype())), '\0');
+    if (!request_.tau.empty()) tau_file_.emplace(request_.tau, dtype(), false, each(steps()), "tau");
+    if (has_vectors()) create_vectors();
+  }
+
+  // The shape of an array with these axes for each problem.
+  template <class... Sizes>
+  std::vector<std::int64_t> each(Sizes... sizes) const {
+    if (is_batch()) return {report_.count, sizes...};
+    return {sizes...};
   }
 
   void create_integers() {
-    std::vector<std::int64_t> each;
-    if (is_batch()) each = {report_.count};
-    if (!request_.infos.empty()) infos_file_.emplace(request_.infos, each, "info");
+    if (!request_.infos.empty()) infos_file_.emplace(request_.infos, each(), "info");
     if (has_infos(routine_)) infos_.assign(std::size_t(report_.count), 0);
     if (routine_ != Routine::getrf) return;
-    const std::int64_t steps = std::min(report_.m, report_.n);
-    pivots_.assign(std::size_t(report_.count * steps), 0);
-    each.push_back(steps);
-    if (!request_.pivots.empty()) pivots_file_.emplace(request_.pivots, each, "pivots");
+    pivots_.assign(std::size_t(report_.count * steps()), 0);
+    if (!request_.pivots.empty()) pivots_file_.emplace(request_.pivots, each(steps()), "pivots");
+  }
+
+  // Eigenvectors, or U and V^H.
+  void create_vectors() {
+    const bool is_svd = routine_ == Routine::gesvd;
+    const auto made = [&](std::int64_t rows, std::int64_t cols) {
+      ArrayShape shape;
+      shape.is_batch = is_batch(), shape.batch = report_.count, shape.rows = rows, shape.cols = cols;
+      return shape;
+    };
+    vectors_shape_ = made(a_shape_.rows, steps());
+    vectors_file_.emplace(request_.vectors, dtype(), false, each(a_shape_.rows, steps()),
+                          is_svd ? "u" : "vectors");
+    if (!is_svd) return;
+    vh_shape_ = made(steps(), a_shape_.cols);
+    vh_file_.emplace(request_.vh, dtype(), false, each(steps(), a_shape_.cols), "vh");
   }
 
   template <class T>
   void compute() {
     const T* const a = static_cast<const T*>(a_file_->data());
-    T* const out = static_cast<T*>(output_->data());
     detail::FactorCall<T, Location::host> call{.routine = routine_};
     call.uplo = request_.uplo, call.side = request_.side, call.op = request_.op, call.diag = request_.diag;
     if (!overwrites_a(routine_)) call.a = batch_of(a, a_shape_, report_.count);
-    if (routine_ == Routine::det)
-      call.values_out = out, call.value_places = std::size_t(report_.count);
-    else
-      call.b = batch_of(out, x_shape_, report_.count);
+    set_outputs(call);
     if (!infos_.empty()) call.info = {InfoMode::all, infos_.data()};
     call.pivots_out = pivots_.data(), call.pivot_places = pivots_.size();
     report_.observed = watch_job([&](const std::function<void()>&) {
       add_time(report_.kernel_s, [&] { detail::factor(context_, call, request_.options); });
     });
+  }
+
+  template <class T>
+  void set_outputs(detail::FactorCall<T, Location::host>& call) {
+    const bool makes_values = has_values(routine_);
+    if (makes_values || routine_ == Routine::det)
+      call.values_out = output_->data(),
+      call.value_places = std::size_t(report_.count * (makes_values ? steps() : 1));
+    else
+      call.b = batch_of(static_cast<T*>(output_->data()), x_shape_, report_.count);
+    if (routine_ == Routine::geqrf)
+      call.values_out = tau_.data(), call.value_places = tau_.size() / sizeof(T);
+    call.vectors = has_vectors();
+    if (vectors_file_)
+      call.b = batch_of(static_cast<T*>(vectors_file_->data()), vectors_shape_, report_.count);
+    if (vh_file_) call.c = batch_of(static_cast<T*>(vh_file_->data()), vh_shape_, report_.count);
   }
 
   // Throws if problems have no result and nobody would know which.
@@ -225,11 +289,16 @@ class FactorJob {
 
   std::string failure_text() const {
     const bool definite = routine_ == Routine::potrf || routine_ == Routine::posv;
-    const std::string what = definite ? "not positive definite" : "singular";
+    const bool rotates = has_values(routine_), reflects = routine_ == Routine::gels;
+    const std::string what = definite   ? "not positive definite"
+                             : rotates  ? "without a result"
+                             : reflects ? "not of full rank"
+                                        : "singular";
     const int i = report_.first_info;
-    const std::string why =
-        definite ? fmt::format("leading minor of order {} is not positive", i)
-                 : fmt::format("{}({}, {}) is exactly zero", routine_ == Routine::potri ? "L" : "U", i, i);
+    const char* const factor = routine_ == Routine::potri ? "L" : reflects ? "R" : "U";
+    const std::string why = definite  ? fmt::format("leading minor of order {} is not positive", i)
+                            : rotates ? "rotations did not end, or an element is not finite"
+                                      : fmt::format("{}({}, {}) is exactly zero", factor, i, i);
     if (!is_batch()) return fmt::format("{} is {}: its {}", a_file_->what(), what, why);
     return fmt::format("{} of {} matrices of {} {} {}: the first is A[{}], whose {}", report_.failed,
                        report_.count, a_file_->what(), report_.failed == 1 ? "is" : "are", what,
@@ -257,6 +326,9 @@ class FactorJob {
       to.commit();
     };
     output_->commit();
+    if (vectors_file_) vectors_file_->commit();
+    if (vh_file_) vh_file_->commit();
+    if (tau_file_) std::ranges::copy(tau_, static_cast<char*>(tau_file_->data())), tau_file_->commit();
     if (pivots_file_) copy(pivots_, *pivots_file_);
     if (infos_file_) copy(infos_, *infos_file_);
   }
@@ -267,9 +339,10 @@ class FactorJob {
   FactorJobReport report_;
   Context context_;
   std::optional<NpyInput> a_file_, b_file_;
-  ArrayShape a_shape_, b_shape_, x_shape_;
+  ArrayShape a_shape_, b_shape_, x_shape_, vectors_shape_, vh_shape_;
   std::vector<int> infos_, pivots_;
-  std::optional<NpyOutput> output_, pivots_file_, infos_file_;
+  std::vector<char> tau_;  // elements
+  std::optional<NpyOutput> output_, pivots_file_, infos_file_, tau_file_, vectors_file_, vh_file_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The job of the verbs factor and solve: factorizations, systems, inverses or determinants of a matrix or a
-// batch of matrices in files. The outputs appear only if the whole job succeeds.
+// The job of the verbs factor and solve: factorizations, systems, least squares, inverses, determinants,
+// eigenvalues or singular values of a matrix or a batch of matrices in files. The outputs appear only if the
+// whole job succeeds.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,12 @@ namespace tilewright::cli {
 
 struct FactorJobRequest {
   Routine routine = Routine::gesv;
-  std::string a, b;    // files of the arrays; B is "" for routines without right sides
-  std::string output;  // of the result
-  std::string pivots;  // getrf: "" if they are not written
-  std::string infos;   // "": the job fails with the first problem that has no result
+  std::string a, b;         // files of the arrays; B is "" for routines without right sides
+  std::string output;       // of the result
+  std::string pivots;       // getrf: "" if they are not written
+  std::string tau;          // geqrf: "" if they are not written
+  std::string vectors, vh;  // syev and gesvd: eigenvectors or U, and V^H; "" if they are not computed
+  std::string infos;        // "": the job fails with the first problem that has no result
   Uplo uplo = Uplo::lower;
   Side side = Side::left;
   Op op = Op::none;
@@ -32,6 +35,7 @@ struct FactorJobRequest {
 bool has_right_sides(Routine routine);
 bool has_infos(Routine routine);
 bool is_verifiable(Routine routine);
+bool has_triangle(Routine routine);
 
 struct FactorJobReport {
   std::string problem;  // "gesv:f64:n=8,nrhs=1,batch=1000"
