@@ -226,6 +226,24 @@ def tell_determinants():
         call.options({**options, "upper": (7, "u")} if name == "cholesky" else options)
 
 
+def tell_decompositions():
+    wrong = {"a vector": lambda: matrices(3), "3 x 4": lambda: matrices(3, 4), "int64": lambda: np.eye(3, dtype=np.int64), "None": None,
+             "nan": lambda: np.full((3, 3), np.nan), "of 2, one nan": lambda: np.stack([np.eye(3), np.full((3, 3), np.nan)])}
+    options = {"threads": (-1, 4097, 1.5, "2"), "promote": (7,), "threds": (1,)}
+    own = {"qr": {"mode": ("full", 7)}, "eigh": {"UPLO": ("lower", 7)}, "eigvalsh": {"UPLO": ("X",)},
+           "svd": {"full_matrices": (7,), "compute_uv": ("no",), "hermitian": (2,)}, "svdvals": {}}
+    for name, more in own.items():
+        call = Call(name, getattr(tilewright, name), lambda: ([2 * np.eye(3)], {}))
+        call.argument(0, "a", **wrong)
+        call.options({**options, **more})
+    call = Call("lstsq", tilewright.lstsq, lambda: ([np.eye(3, 2), matrices(3, 2)], {}))
+    call.argument(0, "a", **wrong)
+    call.argument(1, "b", **{"4 rows": lambda: matrices(4, 2), "float32": lambda: matrices(3, 2, dtype=np.float32), "None": None, "a number": 1.0})
+    call.options({**options, "rcond": ("1",), "driver": ("gelsy", 7)})
+    call = Call("lstsq(gels)", tilewright.lstsq, lambda: ([np.eye(3, 2), matrices(3, 2)], {"driver": "gels"}))
+    call.argument(0, "a", **{"3 x 4": lambda: matrices(3, 4), "zero": lambda: np.zeros((3, 2)), "of 2, one zero": lambda: np.stack([np.eye(3), np.zeros((3, 3))])})
+
+
 def batch(*shape, block=2, dtype=np.float64):
     return tilewright.interleave(matrices(*shape, dtype=dtype), block)
 
@@ -295,6 +313,7 @@ def main():
     tell_einsum()
     tell_lu()
     tell_determinants()
+    tell_decompositions()
     tell_interleaved()
     tell_learning()
     tell_tool()
