@@ -25,6 +25,7 @@ FactorOperand operand_of(const char* name, const MatrixBatch<T, L>& x) {
 
 // The names of b, as the callers of a routine know it.
 const char* name_of_b(Routine routine) {
+  if (routine == Routine::potrf) return "factor";
   if (routine == Routine::inv) return "inverse";
   if (routine == Routine::syev) return "vectors";
   return routine == Routine::gesvd ? "u" : "b";
@@ -63,7 +64,7 @@ template <class T, Location L>
 FactorWork work_of(const detail::FactorCall<T, L>& call, const FactorOptions& options) {
   FactorWork work;
   work.location = L, work.queue = options.queue;
-  work.writes_a = is_in_place(call.routine);
+  work.writes_a = is_in_place(call.routine) && !call.keeps_a;
   const bool decomposes = call.routine == Routine::syev || call.routine == Routine::gesvd;
   work.has_b = decomposes ? call.vectors : !work.writes_a && call.routine != Routine::det;
   work.has_c = call.routine == Routine::gesvd && call.vectors;

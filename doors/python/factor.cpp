@@ -116,21 +116,12 @@ void getri(Library& library, const View& lu, std::uint64_t pivots, int threads) 
   });
 }
 
-// The other triangle of a Cholesky factor, by rows.
-template <class T>
-void clear_triangle(const View& x, bool upper) {
-  const std::int64_t n = rows_of(x);
-  T* row = reinterpret_cast<T*>(x.data);
-  for (std::int64_t p = 0, count = matrices_of(x); p < count; ++p)
-    for (std::int64_t i = 0; i < n; ++i, row += n)
-      upper ? std::fill(row, row + i, T(0)) : std::fill(row + i + 1, row + n, T(0));
-}
-
-nb::object potrf(Library& library, const View& a, bool upper, int threads) {
-  return run_stack(a, [&]<class T>(T, BatchInfo info) {
-    potrf_batched(library.context(), upper ? Uplo::upper : Uplo::lower, written<T>(a), info,
+nb::object potrf(Library& library, const View& a, const View& factor, bool upper, int threads) {
+  return run_stack(factor, [&]<class T>(T, BatchInfo info) {
+    MatrixBatch<const T> matrices;
+    if (!read_stack<const T>(a, factor, matrices)) return false;
+    potrf_batched(library.context(), upper ? Uplo::upper : Uplo::lower, matrices, written<T>(factor), info,
                   with_threads(threads));
-    clear_triangle<T>(a, upper);
     return true;
   });
 }
@@ -206,10 +197,10 @@ void bind_factor(nb::module_& module, Library& library) {
       nb::arg("a"), nb::arg("sign"), nb::arg("log"), nb::arg("threads"));
   module.def(
       "potrf",
-      [&library](nb::handle a, bool upper, int threads) {
-        return potrf(library, host_stack("a", a), upper, threads);
+      [&library](nb::handle a, nb::handle factor, bool upper, int threads) {
+        return potrf(library, host_stack("a", a), host_stack("factor", factor), upper, threads);
       },
-      nb::arg("a"), nb::arg("upper"), nb::arg("threads"));
+      nb::arg("a"), nb::arg("factor"), nb::arg("upper"), nb::arg("threads"));
   module.def(
       "getrf",
       [&library](nb::handle a, std::uint64_t pivots, std::uint64_t info, int threads) {

@@ -147,6 +147,7 @@ struct FactorCall {
   MatrixBatch<T, L> b{};        // written: the matrix in place, the right sides, the inverse, vectors or U
   MatrixBatch<T, L> c{};        // written: V^H
   bool vectors = false;         // syev and gesvd: b and c are wanted
+  bool keeps_a = false;         // potrf: a is read, and b written
   Uplo uplo = Uplo::lower;
   Side side = Side::left;
   Op op = Op::none;
@@ -180,6 +181,26 @@ void potrf_batched(Context& context, Uplo uplo, const A& a, BatchInfo info = {},
   using T = BatchElement<A>;
   detail::factor<T, batch_location<A>>(
       context, {.routine = Routine::potrf, .b = a, .uplo = uplo, .info = info}, options);
+}
+
+/// Writes the factor of each A, of which only the triangle `uplo` is read, to factor, n x n, with zeros in
+/// its other triangle. A is not written. Matrices lie in host memory.
+/// @par Results info as of potrf_batched() in place.
+/// @throws Error invalid_argument naming the argument.
+/// @see LAPACK xPOTRF
+template <MatrixBatchLike A, MatrixBatchLike B>
+requires(batch_location<A> == Location::host) void potrf_batched(Context& context, Uplo uplo, const A& a,
+                                                                 const B& factor, BatchInfo info = {},
+                                                                 const FactorOptions& options = {}) {
+  using T = BatchElement<B>;
+  detail::factor<T, batch_location<A>>(context,
+                                       {.routine = Routine::potrf,
+                                        .a = MatrixBatch(a),
+                                        .b = factor,
+                                        .keeps_a = true,
+                                        .uplo = uplo,
+                                        .info = info},
+                                       options);
 }
 
 /// Solves A X = B with the factors of potrf_batched(); X overwrites B, n x nrhs.

@@ -59,7 +59,7 @@ def qr(a, mode="reduced", *, threads=0, promote=False):
     r = kind.empty((*batch, columns, n), dtype, x)
     q = None if mode == "r" else kind.empty((*batch, m, columns), dtype, x)
     room = None
-    for _, piece in pieces(x, dtype, threads):
+    for piece in pieces(x, dtype, threads):
         part = x[piece]
         if room is None:
             room = kind.empty(part.shape, dtype, x)

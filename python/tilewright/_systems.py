@@ -46,12 +46,12 @@ def run(call, kind, a, *others):
 
 
 def pieces(x, dtype, threads):
-    """Parts of the first axis of a stack that stay in the caches between being copied and being computed, as (begin, index) each."""
+    """Indices of parts of the first axis of a stack that stay in the caches between being copied and being computed."""
     if len(x.shape) < 3:
-        return [(0, ...)]
+        return [...]
     bytes_each = math.prod(x.shape[1:]) * numpy.dtype(dtype).itemsize
     step = max(1, (threads or os.cpu_count() or 1) * PIECE_BYTES // max(1, bytes_each))
-    return [(begin, slice(begin, begin + step)) for begin in range(0, x.shape[0], step)]
+    return [slice(begin, begin + step) for begin in range(0, x.shape[0], step)]
 
 
 def scalar(kind, x):
@@ -137,7 +137,7 @@ def slogdet(a, *, threads=0, promote=False):
     sign = kind.empty(x.shape[:-2], dtype, x)
     log = kind.empty(x.shape[:-2], REAL[dtype], x)
     threads, room = whole("threads", threads), None
-    for _, piece in pieces(x, dtype, threads):
+    for piece in pieces(x, dtype, threads):
         part = x[piece]
         if room is None:
             room = kind.empty(part.shape, dtype, x)
@@ -153,12 +153,9 @@ def cholesky(a, *, upper=False, threads=0, promote=False):
     numpy.linalg.LinAlgError for matrices that are not square or not positive definite."""
     upper = flag("upper", upper)
     kind, x, dtype = on_host(a, promote, "Cholesky factors")
-    factor, threads = kind.empty(x.shape, dtype, x), whole("threads", threads)
-    for begin, piece in pieces(x, dtype, threads):
-        part = factor[piece]
-        kind.assign(part, x[piece])
-        found = _core.potrf(kind.operand(part), upper, threads)
-        if found is not None:
-            at = index(begin * math.prod(x.shape[1:-2]) + found[0], x.shape[:-2])
-            raise numpy.linalg.LinAlgError(f"Matrix is not positive definite: the leading minor of order {found[1]} of a{at or ''} is not positive")
+    factor = kind.empty(x.shape, dtype, x)
+    found = run(_core.potrf, kind, x, kind.operand(factor), upper, whole("threads", threads))
+    if found is not None:
+        at = index(found[0], x.shape[:-2])
+        raise numpy.linalg.LinAlgError(f"Matrix is not positive definite: the leading minor of order {found[1]} of a{at or ''} is not positive")
     return kind.finish(factor, a)

@@ -65,7 +65,10 @@ class BlockedRun {
         info_(info),
         n_(work.shape.n),
         a_(work.a.rows, work.a.cols),
-        b_(makes_inverse() ? n_ : work.b.rows, makes_inverse() ? n_ : work.b.cols),
+        b_(makes_inverse()       ? n_
+           : work.makes_factor() ? 0
+                                 : work.b.rows,
+           makes_inverse() ? n_ : work.b.cols),
         c_(work.c.rows, work.c.cols),
         pivots_(std::size_t(work.steps())),
         tau_(std::size_t(work.steps())) {}
@@ -89,6 +92,7 @@ class BlockedRun {
   int compute_qr(std::int64_t p);
   int decompose(std::int64_t p);
   void store(std::int64_t p, int info);
+  void clear_triangle();  // zeros beside a factor
 
   // A = L L^H or U^H U by columns of blocks; the part behind them is updated by products.
   int factor_cholesky();
@@ -199,6 +203,7 @@ int BlockedRun<T>::decompose(std::int64_t p) {
 template <class T>
 void BlockedRun<T>::store(std::int64_t p, int info) {
   const Routine r = work_.shape.routine;
+  if (work_.makes_factor()) return clear_triangle(), a_.write(work_.b, p);
   if (r == Routine::potrf || r == Routine::getrf || r == Routine::geqrf) a_.write(work_.a, p);
   if (work_.pivots_out != nullptr)
     for (std::int64_t i = 0; i < work_.steps(); ++i)
@@ -213,6 +218,12 @@ void BlockedRun<T>::store(std::int64_t p, int info) {
   if (r == Routine::getri) b_.write(work_.a, p);
   if (work_.has_b) b_.write(work_.b, p);
   if (work_.has_c) c_.write(work_.c, p);
+}
+
+template <class T>
+void BlockedRun<T>::clear_triangle() {
+  for (std::int64_t j = 0; j < n_; ++j)
+    upper() ? std::fill_n(&a_.at(0, j) + j + 1, n_ - 1 - j, T(0)) : std::fill_n(&a_.at(0, j), j, T(0));
 }
 
 constexpr std::int64_t cholesky_columns = 48;

@@ -67,10 +67,12 @@ struct FactorWork {
 
   std::int64_t steps() const { return shape.m < shape.n ? shape.m : shape.n; }
   std::int64_t element_bytes() const { return size_bytes(shape.dtype); }
-  // B is only written: the inverse or vectors.
+  // B is only written: the inverse, vectors, or the factor of potrf that keeps A.
   bool makes_b() const {
-    return shape.routine == Routine::inv || shape.routine == Routine::syev || shape.routine == Routine::gesvd;
+    return shape.routine == Routine::inv || shape.routine == Routine::syev ||
+           shape.routine == Routine::gesvd || makes_factor();
   }
+  bool makes_factor() const { return shape.routine == Routine::potrf && has_b; }
 };
 
 // Throws Error(invalid_argument) for the first fault. `pivot_places` and `value_places` are what the caller

@@ -22,10 +22,16 @@ constexpr std::int64_t most_slots = 128;
 // Copies between a batch and the vectors of a group.
 class LaneCopies {
  public:
-  LaneCopies(const FactorOperand& operand, std::int64_t slots) : operand_(operand), slots_(slots) {}
+  LaneCopies(const FactorOperand& operand, std::int64_t slots)
+      : LaneCopies(operand, slots, lies_by_rows(operand)) {}
+  // by_rows: how the group holds the matrices.
+  LaneCopies(const FactorOperand& operand, std::int64_t slots, bool by_rows)
+      : operand_(operand), slots_(slots), by_rows_(by_rows) {}
 
-  // True if the group holds the matrices by rows, as they lie.
-  bool by_rows() const { return operand_.block == 0 && operand_.col_stride == 1 && operand_.row_stride != 1; }
+  static bool lies_by_rows(const FactorOperand& x) {
+    return x.block == 0 && x.col_stride == 1 && x.row_stride != 1;
+  }
+  bool by_rows() const { return by_rows_; }
 
   // Problems behind the last one repeat it, so that no lane computes with what was never a matrix.
   void load(std::int64_t first, std::int64_t count, void* to) const {
@@ -62,20 +68,21 @@ class LaneCopies {
   template <class F>
   void each_copy(std::int64_t count, char* slots, F&& f) const {
     const FactorOperand& x = operand_;
-    const bool rows = by_rows();
+    const bool rows = by_rows_;
     const std::int64_t inner = rows ? x.cols : x.rows, outer = rows ? x.rows : x.cols;
-    const std::int64_t stride = rows ? x.col_stride : x.row_stride, step = rows ? x.row_stride : x.col_stride;
+    const std::int64_t stride = rows ? x.col_stride : x.row_stride, step = rows ? x.row_stride : x.col_stride,
+                       line = lane_line(inner);
     GroupCopy copy;
     copy.element_bytes = int(bytes()), copy.count = count, copy.slot_count = count;
     copy.pitch = slots_ * bytes();
     if (stride == 1 || inner == 1) {
       copy.rows = inner, copy.runs = outer, copy.matrix_step = step * bytes(),
-      copy.slots_step = inner * copy.pitch;
-      if (step == inner) copy.rows *= outer, copy.runs = 1;
+      copy.slots_step = line * copy.pitch;
+      if (step == inner && line == inner) copy.rows *= outer, copy.runs = 1;
       return f(copy, 0, slots);
     }
     copy.rows = 1, copy.runs = inner, copy.matrix_step = stride * bytes(), copy.slots_step = copy.pitch;
-    for (std::int64_t j = 0; j < outer; ++j) f(copy, j * step * bytes(), slots + j * inner * copy.pitch);
+    for (std::int64_t j = 0; j < outer; ++j) f(copy, j * step * bytes(), slots + j * line * copy.pitch);
   }
 
   void store_run(std::int64_t first, std::int64_t slot, std::int64_t count, char* from) const {
@@ -95,7 +102,8 @@ class LaneCopies {
     for (std::int64_t j = 0; j < operand_.cols; ++j)
       for (std::int64_t i = 0; i < operand_.rows; ++i)
         f((i * operand_.row_step() + j * operand_.col_step()) * bytes(),
-          (j * operand_.rows + i) * slots_ * bytes());
+          (by_rows_ ? i * lane_line(operand_.cols) + j : j * lane_line(operand_.rows) + i) * slots_ *
+              bytes());
   }
   void load_slots(std::int64_t first, std::int64_t count, char* to) const {
     for (std::int64_t s = 0; s < slots_;) {
@@ -117,6 +125,7 @@ class LaneCopies {
 
   const FactorOperand& operand_;
   std::int64_t slots_;
+  bool by_rows_;
 };
 
 // Memory aligned for vectors.
@@ -134,19 +143,21 @@ class LaneMemory {
 };
 
 std::int64_t bytes_of_b(const FactorWork& work) {
-  if (work.shape.routine == Routine::getri) return work.shape.n * work.shape.n * work.element_bytes();
-  return work.has_b ? work.b.rows * work.b.cols * work.element_bytes() : 0;
+  if (work.makes_factor()) return 0;  // A's place holds it
+  if (work.shape.routine == Routine::getri)
+    return lane_elements(work.shape.n, work.shape.n) * work.element_bytes();
+  return work.has_b ? lane_elements(work.b.rows, work.b.cols) * work.element_bytes() : 0;
 }
 
 std::int64_t bytes_of_c(const FactorWork& work) {
-  return work.has_c ? work.c.rows * work.c.cols * work.element_bytes() : 0;
+  return work.has_c ? lane_elements(work.c.rows, work.c.cols) * work.element_bytes() : 0;
 }
 
 // Slots of a group: as many vectors as the cache holds and the batch fills.
 std::int64_t slots_of_group(const FactorWork& work) {
   const std::int64_t vector = lane_slots(work.shape.dtype);
   const std::int64_t bytes =
-      work.a.rows * work.a.cols * work.element_bytes() + bytes_of_b(work) + bytes_of_c(work);
+      lane_elements(work.a.rows, work.a.cols) * work.element_bytes() + bytes_of_b(work) + bytes_of_c(work);
   const std::int64_t fits = group_bytes / std::max<std::int64_t>(1, bytes * vector);
   const std::int64_t filled = (work.count + vector - 1) / vector;
   return vector * std::clamp<std::int64_t>(std::min(fits, filled), 1, most_slots / vector);
@@ -160,7 +171,7 @@ class LaneRun {
         info_(info),
         kernel_(find_lane_kernel(work.shape)),
         slots_(slots_of_group(work)),
-        a_bytes_(in_lines(work.a.rows * work.a.cols * work.element_bytes() * slots_)),
+        a_bytes_(in_lines(lane_elements(work.a.rows, work.a.cols) * work.element_bytes() * slots_)),
         b_bytes_(in_lines(bytes_of_b(work) * slots_)),
         c_bytes_(in_lines(bytes_of_c(work) * slots_)),
         values_bytes_(in_lines(work.values.count * work.element_bytes() * slots_)),
@@ -189,7 +200,9 @@ class LaneRun {
     group.values = static_cast<char*>(group.c) + c_bytes_;
     group.work = static_cast<char*>(group.values) + values_bytes_;
     group.pivots = pivots_.empty() ? nullptr : pivots_.data(), group.info = infos, group.alpha = work_.alpha;
-    const LaneCopies a(work_.a, slots_), b(work_.b, slots_), c(work_.c, slots_);
+    const LaneCopies b(work_.b, slots_), c(work_.c, slots_);
+    const LaneCopies a(work_.a, slots_,
+                       work_.makes_factor() ? b.by_rows() : LaneCopies::lies_by_rows(work_.a));
     group.a_by_rows = a.by_rows();
     group.b_by_rows = work_.has_b ? b.by_rows() : group.a_by_rows;
     group.c_by_rows = c.by_rows();
@@ -206,6 +219,11 @@ class LaneRun {
   void store(std::int64_t first, std::int64_t count, const LaneGroup& group, const LaneCopies& a,
              const LaneCopies& b) {
     const Routine routine = work_.shape.routine;
+    if (work_.makes_factor()) {
+      clear_triangle(group);
+      b.store(first, count, static_cast<char*>(group.a), nullptr);
+      return info_.put(first, count, group.info);
+    }
     const bool factors = routine == Routine::potrf || routine == Routine::getrf || routine == Routine::geqrf;
     if (routine == Routine::getri)
       a.store(first, count, static_cast<char*>(group.b), group.info);
@@ -215,6 +233,16 @@ class LaneRun {
     if (work_.pivots_out != nullptr) give_pivots(first, count);
     if (work_.values.out != nullptr) give_values(first, count, static_cast<const char*>(group.values));
     info_.put(first, count, group.info);
+  }
+
+  // Zeros beside a factor.
+  void clear_triangle(const LaneGroup& group) const {
+    const std::int64_t n = work_.shape.n, pitch = slots_ * work_.element_bytes(), line = lane_line(n) * pitch;
+    const bool ends = (work_.shape.uplo == Uplo::lower) == group.a_by_rows;  // of lines, behind the diagonal
+    for (std::int64_t i = 0; i < n; ++i) {
+      char* const at = static_cast<char*>(group.a) + i * line;
+      std::memset(ends ? at + (i + 1) * pitch : at, 0, std::size_t((ends ? n - 1 - i : i) * pitch));
+    }
   }
 
   // Calls f(the place of a value in the caller's array, its place among the slots).
@@ -258,18 +286,21 @@ class LaneRun {
 
 std::string lanes_decline(const FactorRequest& r) {
   const LaneShape& s = r.work.shape;
-  if (std::max(s.m, s.n) <= most_lane_rows) return "";
-  return fmt::format("serves matrices of up to {} rows and columns", most_lane_rows);
+  const std::int64_t most = most_lane_rows_of(s.routine);
+  if (std::max(s.m, s.n) <= most) return "";
+  return fmt::format("serves matrices of up to {} rows and columns", most);
 }
 
-// A vector takes as long for one problem as for all of its lanes. Every element is copied in and out.
+// A vector takes as long for one problem as for all of its lanes. Every element is copied in and out, and
+// matrices of more than 32 rows pass from a second-level cache.
 double lanes_problem_s(const FactorWork& work) {
-  const double lanes = double(std::min(lane_slots(work.shape.dtype), work.count));
+  const std::int64_t slots = lane_slots(work.shape.dtype), vectors = (work.count + slots - 1) / slots;
   const auto elements = double(work.a.rows * work.a.cols + (work.has_b ? work.b.rows * work.b.cols : 0) +
                                (work.has_c ? work.c.rows * work.c.cols : 0));
   // Reflectors and rotations pass their columns twice, for sums and for products.
-  const double operation_s = work.shape.routine >= Routine::geqrf ? 1e-9 : 0.6e-9;
-  return (factor_operations(work) * operation_s + elements * 0.6e-9 + 20e-9) / lanes;
+  const bool is_slow = work.shape.routine >= Routine::geqrf || std::max(work.shape.m, work.shape.n) > 32;
+  const double vector_s = factor_operations(work) * (is_slow ? 1e-9 : 0.6e-9) + elements * 0.6e-9 + 20e-9;
+  return vector_s * double(vectors) / double(work.count);
 }
 
 class LaneRunner : public FactorRunner {

@@ -95,7 +95,7 @@ void check_sizes(const FactorWork& work) {
   if (order != s.m)
     refuse_batch(work.b, fmt::format("has {} {}, but {} is {} x {}", order, right ? "columns" : "rows",
                                      work.a.name, s.m, s.n));
-  if (r == Routine::inv || r == Routine::syev) check_square(work.b);
+  if (work.makes_b()) check_square(work.b);
   check_same_count(work.b, work.a);
 }
 

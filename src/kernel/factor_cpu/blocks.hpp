@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernel/factor_cpu/kernel.hpp"
 #include "kernel/factor_cpu/lanes.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -239,7 +240,8 @@ template <class A, class Matrix = LaneMatrix<typename A::Real>>
 HWY_INLINE Matrix stored_matrix(void* data, std::int64_t rows, std::int64_t cols, std::int64_t pitch,
                                 bool by_rows) {
   auto* const first = static_cast<typename A::Real*>(data);
-  return by_rows ? Matrix{first, cols * pitch, pitch} : Matrix{first, pitch, rows * pitch};
+  return by_rows ? Matrix{first, lane_line(cols) * pitch, pitch}
+                 : Matrix{first, pitch, lane_line(rows) * pitch};
 }
 
 // Calls f(a, b, first slot) for each vector of a group: its part of A and of B.

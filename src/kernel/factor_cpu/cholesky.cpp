@@ -118,7 +118,7 @@ void run_cholesky(const LaneShape& shape, const LaneGroup& group) {
     const Inverses<A> inverses = factors ? Inverses<A>(work, n, false) : Inverses<A>(a, n, work);
     if (shape.routine != Routine::potri) return solve_with_factor<A>(a, n, upper, inverses, b, shape.nrhs);
     store_info<A>(first_zero<A>(a, n), group.info + slot);
-    const LaneMatrix<Real> x{work + n * A::reals(), A::reals(), n * A::reals()};
+    const LaneMatrix<Real> x{work + n * A::reals(), A::reals(), lane_line(n) * A::reals()};
     invert_with_factor<A>(a, n, inverses, x);
   });
 }

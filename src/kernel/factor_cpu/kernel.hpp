@@ -11,7 +11,23 @@
 
 namespace tilewright {
 
-inline constexpr std::int64_t most_lane_rows = 64;  // rows and columns of A: sets of rows are 64-bit masks
+// Rows and columns of A: sets of rows are masks of 128 bits. Reflectors and rotations pass all of their
+// matrices for each column or pair, and keep to those that a second-level cache holds beside each other.
+inline constexpr std::int64_t most_lane_rows = 128;
+constexpr std::int64_t most_lane_rows_of(Routine routine) {
+  return routine >= Routine::geqrf ? most_lane_rows / 2 : most_lane_rows;
+}
+
+// Elements from a line of a group's matrix, a column or a row, to the next. Lines of even lengths may begin
+// at the same few places of a cache.
+constexpr std::int64_t lane_line(std::int64_t length) {
+  return length >= 32 && length % 2 == 0 ? length + 1 : length;
+}
+// Elements of a group's matrix for each slot, by columns or by rows.
+constexpr std::int64_t lane_elements(std::int64_t rows, std::int64_t cols) {
+  const std::int64_t by_columns = lane_line(rows) * cols, by_rows = rows * lane_line(cols);
+  return by_columns > by_rows ? by_columns : by_rows;
+}
 
 // The part of a problem that the kernels depend on. Matrices are square n x n except those of getrf, the
 // routines of QR and gesvd with m x n.
@@ -28,8 +44,8 @@ struct LaneShape {
   bool vectors = false;  // syev and gesvd
 };
 
-// The problems of one group, side by side. Element (i, j) of a matrix with `rows` rows begins at (j * rows +
-// i) * slots elements, and holds `slots` problems.
+// The problems of one group, side by side. Element (i, j) of a matrix with `rows` rows begins at (j *
+// lane_line(rows) + i) * slots elements, and holds `slots` problems.
 struct LaneGroup {
   std::int64_t slots = 0;  // a multiple of lane_slots(dtype)
   void* a = nullptr;       // m x n

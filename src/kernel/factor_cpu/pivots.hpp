@@ -17,6 +17,24 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewright {
 namespace HWY_NAMESPACE {
 
+// A set of rows: 0 to 63, and those behind. A vector of any instruction set has place for one.
+struct RowSet {
+  std::uint64_t low = 0, high = 0;
+
+  HWY_INLINE void add(std::int64_t row) {
+    const std::uint64_t bit = std::uint64_t(1) << (row % 64), is_high = std::uint64_t(row / 64);
+    low |= bit & (is_high - 1), high |= bit & (0 - is_high);
+  }
+  HWY_INLINE void drop(std::int64_t row) { (row < 64 ? low : high) &= ~(std::uint64_t(1) << (row % 64)); }
+  HWY_INLINE bool empty() const { return (low | high) == 0; }
+  HWY_INLINE int take_first() {
+    const int row = low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high);
+    high &= low != 0 ? high : high - 1;
+    low &= low != 0 ? low - 1 : 0;
+    return row;
+  }
+};
+
 // The row exchanges of the steps of an elimination: step k exchanges rows k and rows(k), a number in every
 // lane.
 template <class A>
@@ -32,9 +50,9 @@ class Exchanges {
 
   HWY_INLINE V rows(std::int64_t k) const { return A::load(rows_ + k * A::reals()); }
   // The set of rows other than k that some problem exchanges in step k.
-  std::uint64_t set(std::int64_t k) const {
-    if (takes_all()) return (std::uint64_t(1) << m_) - (std::uint64_t(2) << k);
-    std::uint64_t set = 0;
+  RowSet set(std::int64_t k) const {
+    if (takes_all()) return {(std::uint64_t(1) << m_) - (std::uint64_t(2) << k), 0};
+    RowSet set;
     std::memcpy(&set, sets_ + k * std::int64_t(sizeof set), sizeof set);
     return set;
   }
@@ -43,13 +61,13 @@ class Exchanges {
     Real* const lanes = rows_ + k * A::reals();
     A::store(rows, lanes);
     if (takes_all() && pivots == nullptr) return;
-    std::uint64_t set = 0;
+    RowSet set;
     for (std::int64_t slot = 0; slot < A::reals() / A::parts; ++slot) {
       const int row = int(lanes[slot * A::parts]);
-      set |= std::uint64_t(1) << row;
+      set.add(row);
       if (pivots != nullptr) pivots[slot] = row + 1;
     }
-    set &= ~(std::uint64_t(1) << k);
+    set.drop(k);
     std::memcpy(sets_ + k * std::int64_t(sizeof set), &set, sizeof set);
   }
   // Reads step k from pivots of the caller, which are in range.
@@ -72,8 +90,8 @@ class Exchanges {
 template <class A, class F>
 HWY_INLINE void each_row(const Exchanges<A>& exchanges, std::int64_t k, F&& f) {
   const auto rows = exchanges.rows(k);
-  for (std::uint64_t set = exchanges.set(k); set != 0; set &= set - 1) {
-    const int i = std::countr_zero(set);
+  for (RowSet set = exchanges.set(k); !set.empty();) {
+    const int i = set.take_first();
     f(std::int64_t(i), hn::Eq(rows, A::constant(i)));
   }
 }
@@ -99,7 +117,7 @@ HWY_INLINE void exchange_few(const Exchanges<A>& exchanges, std::int64_t k, cons
 template <class A, class Matrix = LaneMatrix<typename A::Real>>
 void exchange(const Exchanges<A>& exchanges, std::int64_t k, const Matrix& a, std::int64_t first,
               std::int64_t last) {
-  if (exchanges.set(k) == 0) return;
+  if (exchanges.set(k).empty()) return;
   for (std::int64_t j = first; j < last; j += 4)
     with_constant<4>(last - j,
                      [&](auto cols) HWY_ATTR { exchange_few<A, cols()>(exchanges, k, a.from(0, j)); });

@@ -89,11 +89,11 @@ std::int64_t lane_work_bytes(const LaneShape& shape) {
   const std::int64_t steps = std::min(shape.m, shape.n);
   const bool decomposes = shape.routine == Routine::syev || shape.routine == Routine::gesvd;
   const std::int64_t matrices = shape.routine == Routine::potri ? 1 : decomposes ? 2 : 0;
-  return (3 * steps + matrices * steps * steps) * HWY_DYNAMIC_DISPATCH(vector_bytes)();
+  return (3 * steps + matrices * lane_elements(steps, steps)) * HWY_DYNAMIC_DISPATCH(vector_bytes)();
 }
 
 LaneKernel find_lane_kernel(const LaneShape& shape) {
-  if (std::max(shape.m, shape.n) > most_lane_rows) return nullptr;
+  if (std::max(shape.m, shape.n) > most_lane_rows_of(shape.routine)) return nullptr;
   switch (shape.routine) {
     case Routine::potrf:
     case Routine::potrs:
