@@ -4,7 +4,9 @@
 // libraries:
 //
 //     scripts/factor_gpu_bench factor_gpu
-//     factor_gpu --sources src --ops potrf,getrf --types f64 --sizes 4,8,16 --sweep
+//     factor_gpu --sources src --ops potrf,getrf --types f64 --sizes 4,8,16 --sweep --best 20
+//
+// The kernels of all problems are compiled first, by several threads.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -28,7 +30,7 @@ namespace {
 struct Asked {
   std::vector<std::string> ops{"potrf", "getrf", "trsm", "gesv", "posv"}, types{"f64", "f32"};
   std::vector<std::string> sizes{"2", "3", "4", "6", "8", "12", "16", "20", "24", "28", "32"};
-  std::string sources = "src";
+  std::string sources = "src", command = "bench_factor_gpu_alone";
   int rounds = 9, megabytes = 1024, device = 0, threads = 8, best = 40;
   bool sweep = false, peers = true;
 };
@@ -44,6 +46,7 @@ Asked asked_of(int count, char** words) {
   Asked a;
   for (int i = 1; i < count; ++i) {
     const std::string name = words[i];
+    a.command += " " + name;
     if (name == "--sweep") {
       a.sweep = true;
       continue;
@@ -54,6 +57,7 @@ Asked asked_of(int count, char** words) {
     }
     if (i + 1 == count) throw Error(ErrorCode::invalid_argument, name, fmt::format("{} needs a value", name));
     const std::string value = words[++i];
+    a.command += " " + value;
     if (name == "--ops") a.ops = split(value);
     if (name == "--types") a.types = split(value);
     if (name == "--sizes") a.sizes = split(value);
@@ -89,32 +93,52 @@ class Bench {
         original_(gpu_, bytes_),
         work_(gpu_, bytes_),
         ints_(gpu_, std::size_t(asked.megabytes) << 20) {
+    fmt::print("{{\"command\": \"{}\"}}\n", asked.command);
     copy_rate_ = double(2 * bytes_) / copy_seconds();
     fmt::print("{{\"device\": \"{}\", \"copy_gbs\": {:.1f}}}\n", gpu_.limits().name, copy_rate_ / 1e9);
   }
 
-  void run(const std::string& op, const std::string& type, int n) {
+  void add(const std::string& op, const std::string& type, int n) {
     problem_ = LaneShape{.routine = enum_from_string<Routine>(op, "op"),
                          .dtype = enum_from_string<DType>(type, "type"),
                          .m = n,
                          .n = n};
     if (problem_.routine == Routine::trsm) problem_.nrhs = n;
     if (problem_.routine == Routine::gesv || problem_.routine == Routine::posv) problem_.nrhs = 1;
-    prepare();
+    place();
     std::vector<FactorGpuConfig> configs{usual()};
     if (asked_.sweep) add_all(configs);
-    const std::vector<JitBinary> binaries = compile(configs);
-    for (std::size_t i = 0; i < configs.size(); ++i)
-      if (!binaries[i].code.empty()) measure(configs[i], binaries[i], i == 0);
-    if (peers_.are_there()) measure_peer();
+    for (const FactorGpuConfig& c : configs) candidates_.push_back({problems_, problem_, shape_, c, {}});
+    ++problems_;
+  }
+  void run() {
+    compile();
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      const bool is_usual = i == 0 || c.number != candidates_[i - 1].number;
+      problem_ = c.problem;
+      if (is_usual) prepare();
+      if (!c.binary.code.empty()) measure(c.config, c.binary, is_usual);
+      const bool is_last = i + 1 == candidates_.size() || candidates_[i + 1].number != c.number;
+      if (is_last && peers_.are_there()) measure_peer();
+    }
   }
 
  private:
+  struct Candidate {
+    int number;  // of its problem
+    LaneShape problem;
+    FactorGpuShape shape;
+    FactorGpuConfig config;
+    JitBinary binary;
+  };
+
   int bytes() const { return int(size_bytes(problem_.dtype)); }
   std::int64_t elements_a() const { return problem_.n * problem_.n; }
   std::int64_t elements_b() const { return problem_.n * problem_.nrhs; }
 
-  void prepare() {
+  // Finds the places of the problem's operands and its shape.
+  void place() {
     count_ = std::int64_t(bytes_) / ((elements_a() + elements_b()) * bytes()) / 64 * 64;
     call_ = {};
     call_.count = count_;
@@ -124,6 +148,9 @@ class Bench {
         work_.as<char>(offset_b_), nullptr, problem_.n, problem_.nrhs, 1, problem_.n, elements_b(), 0, 0};
     call_.info = ints_.as<int>(), call_.pivots = ints_.as<int>(std::size_t(count_) * sizeof(int));
     shape_ = factor_gpu_shape_of(problem_, call_, false);
+  }
+  void prepare() {
+    place();
     dispatch(problem_.dtype, [&]<class T>() {
       const auto a = made_matrices<T>(problem_, samples), b = made_sides<T>(problem_, samples);
       fill(0, a, count_ * elements_a());
@@ -133,10 +160,13 @@ class Bench {
   // Repeats the samples over the batch.
   template <class T>
   void fill(std::size_t offset, const std::vector<T>& from, std::int64_t elements) {
-    std::vector<T> all(std::size_t(elements), T(0));
-    for (std::size_t at = 0; at < all.size(); at += from.size())
-      std::copy_n(from.begin(), std::min(from.size(), all.size() - at), all.begin() + std::ptrdiff_t(at));
-    original_.write(all.data(), all.size() * sizeof(T), offset);
+    const std::size_t all = std::size_t(elements) * sizeof(T);
+    std::size_t done = std::min(all, from.size() * sizeof(T));
+    original_.write(from.data(), done, offset);
+    for (; done < all; done += std::min(done, all - done))
+      if (!peers_.copy(original_.as<char>(offset + done), original_.as<char>(offset),
+                       std::min(done, all - done)))
+        throw Error(ErrorCode::internal, "driver", "the driver does not copy in device memory");
   }
 
   FactorGpuConfig usual() const {
@@ -154,33 +184,39 @@ class Bench {
     };
     std::stable_sort(all.begin(), all.end(),
                      [&](const auto& x, const auto& y) { return cycles(x) < cycles(y); });
-    if (all.size() > std::size_t(asked_.best)) all.resize(std::size_t(asked_.best));
-    for (FactorGpuConfig& c : all) {
+    // The model has seen no measurement of those that go directly: all are tried by blocks of one size.
+    constexpr int direct_warps = 8, most_registers = 168;
+    std::size_t others = 0;
+    std::vector<FactorGpuConfig> tried;
+    for (const FactorGpuConfig& c : all)
+      if (c.direct > 0 ? c.warps == direct_warps && factor_gpu_registers(shape_, c, bytes()) <= most_registers
+                       : others++ < std::size_t(asked_.best))
+        tried.push_back(c);
+    for (FactorGpuConfig& c : tried) {
       c.blocks_per_sm = factor_gpu_least_blocks(shape_, c, bytes(), room);
-      configs.push_back(c);
+      if (!(c == configs.front())) configs.push_back(c);
     }
   }
 
-  std::vector<JitBinary> compile(const std::vector<FactorGpuConfig>& configs) const {
-    std::vector<JitBinary> binaries(configs.size());
+  void compile() {
     std::atomic<std::size_t> next{0};
     std::vector<std::thread> workers;
     for (int t = 0; t < asked_.threads; ++t)
       workers.emplace_back([&] {
-        for (std::size_t i; (i = next++) < configs.size();) try {
+        for (std::size_t i; (i = next++) < candidates_.size();) try {
+            Candidate& c = candidates_[i];
             const StencilRequest request =
-                factor_gpu_request(shape_, configs[i], problem_.dtype, gpu_.limits().compute_capability);
-            binaries[i] = compiler_.compile({fmt::format("#include \"{}\"\n", request.header),
-                                             "kernel.cu",
-                                             request.expressions,
-                                             {"--std=c++20", "-default-device", "-I" + asked_.sources,
-                                              fmt::format("-arch={}", architecture_of(gpu_.limits()))}});
+                factor_gpu_request(c.shape, c.config, c.problem.dtype, gpu_.limits().compute_capability);
+            c.binary = compiler_.compile({fmt::format("#include \"{}\"\n", request.header),
+                                          "kernel.cu",
+                                          request.expressions,
+                                          {"--std=c++20", "-default-device", "-I" + asked_.sources,
+                                           fmt::format("-arch={}", architecture_of(gpu_.limits()))}});
           } catch (const Error& error) {
             fmt::print(stderr, "{}\n", error.what());
           }
       });
     for (std::thread& one : workers) one.join();
-    return binaries;
   }
 
   void restore() {
@@ -276,6 +312,8 @@ class Bench {
   std::size_t bytes_;
   GpuBuffer original_, work_, ints_;
   double copy_rate_ = 0;
+  std::vector<Candidate> candidates_;
+  int problems_ = 0;
   LaneShape problem_;
   FactorGpuShape shape_;
   FactorGpuCall call_;
@@ -292,7 +330,8 @@ int main(int count, char** words) try {
   Bench bench(asked);
   for (const std::string& op : asked.ops)
     for (const std::string& type : asked.types)
-      for (const std::string& n : asked.sizes) bench.run(op, type, std::stoi(n));
+      for (const std::string& n : asked.sizes) bench.add(op, type, std::stoi(n));
+  bench.run();
 } catch (const std::exception& error) {
   fmt::print(stderr, "factor_gpu: {}\n", error.what());
   return 1;

@@ -86,8 +86,9 @@ class FactorBatch {
   std::vector<T*> pointers_;
 };
 
-// One routine on one batch.
-template <class T, LaneShape P, FactorLie LieA = FactorLie{}, FactorLie LieB = LieA, int Stages = 1>
+// One routine on one batch; Direct is that of the config, or 0 for what the library chooses.
+template <class T, LaneShape P, FactorLie LieA = FactorLie{}, FactorLie LieB = LieA, int Stages = 1,
+          int Direct = 0>
 class FactorCase {
  public:
   using D = typename HostElement<T>::Device;
@@ -111,6 +112,7 @@ class FactorCase {
   static constexpr FactorGpuConfig config() {
     FactorGpuConfig c = factor_gpu_config(S, size, is_complex(P.dtype));
     c.stages = Stages;
+    if (Direct > 0) c = {.warps = 2, .direct = Direct};
     return c;
   }
   static constexpr FactorGpuConfig C = config();

@@ -51,6 +51,33 @@ TEST(FactorGpuPlaces, Lu) {
   FactorCase<CD, made(Routine::getrf, DType::c128, 19, 0, lower, Op::none, none), rows>().expect_right();
 }
 
+template <class T, LaneShape P, int Direct, FactorLie Lie = FactorLie{}>
+void expect_right_directly() {
+  FactorCase<T, P, Lie, Lie, 1, Direct>().expect_right();
+}
+
+TEST(FactorGpuPlaces, DirectCholesky) {
+  expect_right_directly<F, made(Routine::potrf, DType::f32, 2), 4>();
+  expect_right_directly<F, made(Routine::potrf, DType::f32, 3, 0, upper), 4>();
+  expect_right_directly<F, made(Routine::potrf, DType::f32, 4, 0, upper), 2, rows>();
+  expect_right_directly<D, made(Routine::potrf, DType::f64, 2), 2>();
+  expect_right_directly<D, made(Routine::potrf, DType::f64, 5), 2>();
+  expect_right_directly<CF, made(Routine::potrf, DType::c64, 3), 2, rows>();
+  expect_right_directly<CD, made(Routine::potrf, DType::c128, 2, 0, upper), 1, addresses>();
+}
+
+TEST(FactorGpuPlaces, DirectLu) {
+  expect_right_directly<F, made(Routine::getrf, DType::f32, 2), 1>();
+  expect_right_directly<F, made(Routine::getrf, DType::f32, 3), 8>();
+  expect_right_directly<F, made(Routine::getrf, DType::f32, 5), 4, rows>();
+  expect_right_directly<D, made(Routine::getrf, DType::f64, 3), 2>();
+  expect_right_directly<D, made(Routine::getrf, DType::f64, 4), 2, wide_gaps>();
+  expect_right_directly<D, made(Routine::getrf, DType::f64, 6), 1, gaps>();
+  expect_right_directly<CF, made(Routine::getrf, DType::c64, 4), 1, mixed>();
+  expect_right_directly<CD, made(Routine::getrf, DType::c128, 3), 2, addresses>();
+  expect_right_directly<F, made(Routine::getrf, DType::f32, 4, 0, lower, Op::none, Pivoting::none), 2>();
+}
+
 TEST(FactorGpuPlaces, TriangularSolves) {
   FactorCase<D, solve(DType::f64, 4, 9, left, lower, Op::trans), rows, gaps>().expect_right();
   FactorCase<D, solve(DType::f64, 17, 3, right, lower, Op::none), gaps, rows>().expect_right();

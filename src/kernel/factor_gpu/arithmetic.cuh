@@ -86,4 +86,32 @@ __device__ __forceinline__ auto pivot_bits(Complex<R> x) {
   return magnitude_bits(magnitude_of(x.re) + magnitude_of(x.im));
 }
 
+// The inverse of a pivot, which rows are multiplied by. Those of pivots whose inverse may overflow are
+// enlarged first.
+template <class T>
+struct FactorGpuInverse {
+  using R = typename FactorGpuReal<T>::Type;
+  R enlarged;
+  T inverse;
+
+  __device__ __forceinline__ explicit FactorGpuInverse(T pivot) {
+    constexpr R least = sizeof(R) == 4 ? R(0x1p-124f) : R(0x1p-1020),
+                large = sizeof(R) == 4 ? R(0x1p60f) : R(0x1p120);
+    enlarged =
+        magnitude_of(real_part(pivot)) < least && magnitude_of(imaginary_part(pivot)) < least ? large : R(1);
+    inverse = quotient(from_real<T>(R(1)), times_real(pivot, enlarged));
+  }
+  __device__ __forceinline__ T times(T x) const { return product_of(times_real(x, enlarged), inverse); }
+};
+
+// The root of d by one step from d * inverse, where `inverse` is that of the root, nearly.
+template <class R>
+__device__ __forceinline__ R root_of(R d, R inverse) {
+  const R rough = d * inverse;
+  R rest = d, root = rough;
+  multiply_add(rest, -rough, rough);
+  multiply_add(root, R(0.5) * inverse, rest);
+  return root;
+}
+
 }  // namespace tilewright

@@ -39,10 +39,7 @@ struct FactorGpuCholesky : FactorGpuRows<T, S, C> {
     Rows::template get<v, Width>(below, l + k * pitch + first);
     const R d = real_part(below[v]);
     if (!(d > 0) && info == 0) info = k + 1;
-    const R inverse = inverse_root(d), rough = d * inverse;
-    R rest = d, root = rough;
-    multiply_add(rest, -rough, rough);
-    multiply_add(root, R(0.5) * inverse, rest);
+    const R inverse = inverse_root(d), root = root_of(d, inverse);
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       finished[r] = times_real(row[r][v], inverse);

@@ -55,6 +55,9 @@ struct FactorGpuConfig {
   int run = 0;  // columns that one loop factors, a multiple of 4: more columns make less code that does more
                 // work; 0: no loop
   int blocks_per_sm = 1;  // a cap on registers
+  // Matrices of a thread, which passes them between device memory and its registers; 0: through shared
+  // memory.
+  int direct = 0;
 
   friend constexpr bool operator==(const FactorGpuConfig&, const FactorGpuConfig&) = default;
 };
@@ -89,7 +92,21 @@ constexpr FactorGpuTile factor_gpu_tile_b(const FactorGpuShape& s, int element_b
 }
 
 constexpr int factor_gpu_threads(const FactorGpuConfig& c) { return 32 * c.warps; }
-constexpr int factor_gpu_matrices(const FactorGpuConfig& c) { return factor_gpu_threads(c) / c.lanes; }
+constexpr int factor_gpu_matrices(const FactorGpuConfig& c) {
+  return factor_gpu_threads(c) / c.lanes * (c.direct > 0 ? c.direct : 1);
+}
+// Matrices that a thread must move together: those of a run that begin and end with a whole vector.
+constexpr int factor_gpu_together(const FactorGpuShape& s, int element_bytes) {
+  int matrices = 1;
+  while (s.a_pieces == FactorGpuPieces::run &&
+         matrices * s.n * s.n * element_bytes % factor_gpu_vector_bytes != 0)
+    matrices *= 2;
+  return matrices;
+}
+// True if a kernel can do without shared memory: it factors, and does no more.
+constexpr bool factor_gpu_may_go_directly(const FactorGpuShape& s) {
+  return s.method != FactorGpuMethod::none && s.writes_a;
+}
 constexpr int factor_gpu_rows(const FactorGpuShape& s, const FactorGpuConfig& c) {
   return (s.n + c.lanes - 1) / c.lanes;
 }
@@ -119,6 +136,7 @@ constexpr FactorGpuMemory factor_gpu_memory(const FactorGpuShape& s, const Facto
                                             int element_bytes) {
   const int matrices = factor_gpu_matrices(c);
   FactorGpuMemory m;
+  if (c.direct > 0) return m;
   m.a_bytes = factor_gpu_up(matrices * factor_gpu_tile_a(s, element_bytes).distance * element_bytes, 16);
   m.b_bytes = factor_gpu_up(matrices * factor_gpu_tile_b(s, element_bytes).distance * element_bytes, 16);
   m.ints = 1 + (s.exchanges ? 2 * s.n : 0);
@@ -157,7 +175,7 @@ TILEWRIGHT_NAMES(FactorGpuPieces, "elements", "vectors", "run");
 TILEWRIGHT_FIELDS(FactorGpuShape, n, nrhs, method, solve, trans, conj, unit, scales, identity, half, writes_a,
                   writes_det, exchanges, checks_diagonal, a_by_rows, b_by_rows, a_place, b_place, a_pieces,
                   b_pieces);
-TILEWRIGHT_FIELDS(FactorGpuConfig, lanes, warps, stages, run, blocks_per_sm);
+TILEWRIGHT_FIELDS(FactorGpuConfig, lanes, warps, stages, run, blocks_per_sm, direct);
 #endif
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 #include "kernel/common/copy.cuh"
 #include "kernel/common/element.cuh"
 #include "kernel/factor_gpu/config.hpp"
+#include "kernel/factor_gpu/device.cuh"
 
 namespace tilewright {
 
@@ -111,12 +112,43 @@ struct FactorGpuCopies {
       }
     }
   }
+  // Stores a batch that is one run in vectors; those that are not wanted as a whole, by their elements.
+  template <bool Turned, FactorGpuPart Part, class Skips>
+  __device__ static void store_run(const T* from, T* to, int count, Skips skips) {
+    const int total = count * elements, whole = total / vector * vector;
+    const auto item = [&](const Position& at) {
+      return from[at.matrix * L.distance + place<Turned>(at.line, at.f)];
+    };
+    const auto wanted = [&](const Position& at) { return wants<Part>(at.f, at.line) && !skips(at.matrix); };
+    for (int e = threadIdx.x * vector; e < whole; e += Threads * vector) {
+      Pack<T, vector> several;
+      bool is_wanted[vector], is_whole = true;
+#pragma unroll
+      for (int i = 0; i < vector; ++i) {
+        const Position at = position(e + i);
+        several.item[i] = item(at);
+        is_wanted[i] = wanted(at);
+        is_whole = is_whole && is_wanted[i];
+      }
+      if (is_whole) {
+        store_vector(to + e, several);
+      } else {
+#pragma unroll
+        for (int i = 0; i < vector; ++i)
+          if (is_wanted[i]) to[e + i] = several.item[i];
+      }
+    }
+    for (int e = whole + threadIdx.x; e < total; e += Threads)
+      if (const Position at = position(e); wanted(at)) to[e] = item(at);
+  }
   // Stores `count` matrices but those for which skips(number in the tile) is true.
   template <bool Turned, FactorGpuPart Part, class Skips>
   __device__ static void store(const T* from, const FactorGpuOperand<T>& x, long long first, int count,
                                Skips skips) {
     if constexpr (Pieces == FactorGpuPieces::vectors) {
       store_vectors<Turned, Part>(from, x, first, count, skips);
+    } else if constexpr (Pieces == FactorGpuPieces::run) {
+      store_run<Turned, Part>(from, x.data + first * elements, count, skips);
     } else {
       for (int e = threadIdx.x; e < Matrices * elements; e += Threads) {
         const Position at = position(e);

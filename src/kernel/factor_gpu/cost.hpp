@@ -17,6 +17,7 @@ struct FactorGpuRoom {
 // Registers of a thread, rounded up; above 255 they spill.
 constexpr int factor_gpu_registers(const FactorGpuShape& s, const FactorGpuConfig& c, int element_bytes) {
   const int words = element_bytes / 4, rows = factor_gpu_rows(s, c);
+  if (c.direct > 0) return factor_gpu_up(16 + c.direct * (s.n * s.n * words + s.n + 1), 8);
   int held = 0;
   if (s.method != FactorGpuMethod::none) held = rows * s.n + s.n / 4;  // some of a line is on its way
   if (s.solve != FactorGpuSolve::none && s.n > held) held = s.n;
@@ -60,13 +61,16 @@ constexpr FactorGpuWork factor_gpu_work(const FactorGpuShape& s, const FactorGpu
   double stages = 0;
   for (int lanes = 1; lanes < c.lanes; lanes *= 2) ++stages;
   FactorGpuWork w;
-  const auto pieces = [&](double elements, FactorGpuPieces kind, bool stores) {
-    const bool alone = kind == FactorGpuPieces::elements || (kind == FactorGpuPieces::run && stores);
-    return elements / (alone ? 1 : 16 / element_bytes);
+  const auto pieces = [&](double elements, FactorGpuPieces kind) {
+    return elements / (kind == FactorGpuPieces::elements ? 1 : 16 / element_bytes);
   };
-  double copies = pieces(n * n, s.a_pieces, false) + (s.writes_a ? pieces(n * n, s.a_pieces, true) : 0);
-  if (factor_gpu_has_b(s))
-    copies += pieces(n * s.nrhs, s.b_pieces, true) + (s.identity ? 0 : pieces(n * s.nrhs, s.b_pieces, false));
+  double copies = pieces(n * n, s.a_pieces) * (s.writes_a ? 2 : 1);
+  if (factor_gpu_has_b(s)) copies += pieces(n * s.nrhs, s.b_pieces) * (s.identity ? 1 : 2);
+  if (c.direct > 0) {
+    w.instructions = c.direct * (20 + 5 * copies + n * (divide + 4 * n + n * n / 2 * (fma + 1)));
+    w.latency = 1500 + w.instructions;
+    return w;
+  }
   w.instructions = 15 * copies / c.lanes, w.latency = 1500;
   const double width = n / 2 + c.run / 2.0, line = width * element_bytes / 16 + 2;
   if (s.method == FactorGpuMethod::cholesky) {
@@ -92,7 +96,7 @@ constexpr double factor_gpu_cycles(const FactorGpuShape& s, const FactorGpuConfi
   const int resident = factor_gpu_resident(s, c, element_bytes, room);
   if (resident == 0) return 1e30;
   const FactorGpuWork w = factor_gpu_work(s, c, element_bytes, complex);
-  const double matrices = 32.0 / c.lanes, warps = double(resident) * c.warps;
+  const double matrices = double(factor_gpu_matrices(c)) / c.warps, warps = double(resident) * c.warps;
   const double memory = factor_gpu_bytes(s, element_bytes) / room.bytes_per_cycle;
   // Long code without loops comes from caches farther away.
   constexpr double near_bytes = 32 << 10, slower_bytes = 128 << 10;
@@ -125,9 +129,25 @@ constexpr int factor_gpu_least_blocks(const FactorGpuShape& s, const FactorGpuCo
   return resident < enough || enough == 0 ? resident : enough;
 }
 
+// Matrices of a thread that loads at least two vectors of them, where a kernel that goes directly is faster:
+// with matrices of two rows instructions are the bound, with larger ones neighbours in a warp read places
+// that lie far apart.
+constexpr int factor_gpu_direct(const FactorGpuShape& s, int element_bytes) {
+  constexpr int most_rows = 2, least_bytes = 32;
+  if (!factor_gpu_may_go_directly(s) || s.n > most_rows) return 0;
+  int matrices = factor_gpu_together(s, element_bytes);
+  while (matrices * s.n * s.n * element_bytes < least_bytes) matrices *= 2;
+  return matrices;
+}
+
 // Returns the config for a shape whose matrices fit; lanes is 0 if not even one warp's do.
 constexpr FactorGpuConfig factor_gpu_config(const FactorGpuShape& s, int element_bytes, bool complex,
                                             const FactorGpuRoom& room = {}) {
+  if (const int direct = factor_gpu_direct(s, element_bytes); direct > 0) {
+    FactorGpuConfig c{.warps = 8, .direct = direct};
+    c.blocks_per_sm = factor_gpu_least_blocks(s, c, element_bytes, room);
+    return c;
+  }
   FactorGpuConfig best{.lanes = 0};
   double least = 1e29;
   for (int lanes = 1; lanes <= 32; lanes *= 2) {

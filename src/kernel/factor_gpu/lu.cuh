@@ -81,20 +81,14 @@ struct FactorGpuLu : FactorGpuRows<T, S, C> {
     eliminate<v, Width>(k, u, no_pivot);
   }
 
-  // Rows are multiplied by the pivot's inverse. Those of pivots whose inverse may overflow are enlarged
-  // first. If the pivot is 0 the column stays as it is, as LAPACK leaves it.
+  // If the pivot is 0 the column stays as it is, as LAPACK leaves it.
   template <int v, int Width>
   __device__ __forceinline__ void eliminate(int k, const T (&u)[n], bool no_pivot) {
-    using R = typename FactorGpuReal<T>::Type;
-    constexpr R least = sizeof(R) == 4 ? R(0x1p-124f) : R(0x1p-1020),
-                large = sizeof(R) == 4 ? R(0x1p60f) : R(0x1p120);
-    const R enlarged =
-        magnitude_of(real_part(u[v])) < least && magnitude_of(imaginary_part(u[v])) < least ? large : R(1);
-    const T inverse = quotient(from_real<T>(R(1)), times_real(u[v], enlarged));
+    const FactorGpuInverse<T> inverse(u[v]);
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       if (place[r] <= k) continue;
-      const T factor = no_pivot ? row[r][v] : product_of(times_real(row[r][v], enlarged), inverse);
+      const T factor = no_pivot ? row[r][v] : inverse.times(row[r][v]);
       lu[place[r] * pitch + k] = factor;
       const T negated = negative(factor);
 #pragma unroll

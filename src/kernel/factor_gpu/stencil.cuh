@@ -5,6 +5,7 @@
 
 #include "kernel/factor_gpu/cholesky.cuh"
 #include "kernel/factor_gpu/copy.cuh"
+#include "kernel/factor_gpu/direct.cuh"
 #include "kernel/factor_gpu/lu.cuh"
 #include "kernel/factor_gpu/solve.cuh"
 
@@ -121,11 +122,10 @@ struct FactorGpuBlock {
 };
 
 template <class T, FactorGpuShape S, FactorGpuConfig C>
-__global__ void __launch_bounds__(factor_gpu_threads(C), C.blocks_per_sm)
-    factor_gpu(const FactorGpuArgs<T> args) {
-  extern __shared__ __align__(128) unsigned char shared[];
+__device__ __forceinline__ void factor_gpu_through_shared(const FactorGpuArgs<T>& args,
+                                                          unsigned char* memory) {
   using Block = FactorGpuBlock<T, S, C>;
-  const Block block{args, shared};
+  const Block block{args, memory};
   const long long step = static_cast<long long>(gridDim.x) * Block::matrices;
   long long first = static_cast<long long>(blockIdx.x) * Block::matrices;
   if (C.stages > 1 && first < args.count) block.load(0, first);
@@ -144,6 +144,16 @@ __global__ void __launch_bounds__(factor_gpu_threads(C), C.blocks_per_sm)
     if (C.stages > 1) stage ^= 1;
   }
   copy_async_wait<0>();
+}
+
+template <class T, FactorGpuShape S, FactorGpuConfig C>
+__global__ void __launch_bounds__(factor_gpu_threads(C), C.blocks_per_sm)
+    factor_gpu(const FactorGpuArgs<T> args) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  if constexpr (C.direct > 0)
+    FactorGpuDirect<T, S, C>::run(args);
+  else
+    factor_gpu_through_shared<T, S, C>(args, shared);
 }
 
 }  // namespace tilewright

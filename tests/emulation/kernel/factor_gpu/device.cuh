@@ -24,6 +24,10 @@ inline float magnitude_of(float x) { return std::fabs(x); }
 inline double magnitude_of(double x) { return std::fabs(x); }
 inline float inverse_root(float x) { return 1 / std::sqrt(x); }
 inline double inverse_root(double x) { return 1 / std::sqrt(x); }
+template <class Vector>
+void store_vector(void* to, const Vector& value) {
+  *static_cast<Vector*>(to) = value;
+}
 inline void forget_memory() {}
 
 }  // namespace tilewright
