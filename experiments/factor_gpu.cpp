@@ -161,12 +161,16 @@ class Bench {
   template <class T>
   void fill(std::size_t offset, const std::vector<T>& from, std::int64_t elements) {
     const std::size_t all = std::size_t(elements) * sizeof(T);
-    std::size_t done = std::min(all, from.size() * sizeof(T));
-    original_.write(from.data(), done, offset);
-    for (; done < all; done += std::min(done, all - done))
-      if (!peers_.copy(original_.as<char>(offset + done), original_.as<char>(offset),
-                       std::min(done, all - done)))
-        throw Error(ErrorCode::internal, "driver", "the driver does not copy in device memory");
+    const std::size_t once = std::min(all, from.size() * sizeof(T));
+    original_.write(from.data(), once, offset);
+    for (std::size_t done = once; done < all;) {
+      std::size_t more = std::min(done, all - done);
+      if (!peers_.copy(original_.as<char>(offset + done), original_.as<char>(offset), more)) {
+        more = std::min(once, all - done);
+        original_.write(from.data(), more, offset + done);
+      }
+      done += more;
+    }
   }
 
   FactorGpuConfig usual() const {
