@@ -141,7 +141,7 @@ class Keys(Case):
 
     def test_what_is_not_built_is_said_to_be(self):
         a, b = self.files()
-        for arguments in (("factor", "geqrf", a, "-o", self.folder / "Q.npy"), ("bench", "clients"),
+        for arguments in (("bench", "clients"),
                           ("bench", "--math", "emulated"), ("gemm", a, b, "-o", self.folder / "C.npy", "--math=emulated"),
                           ("tune", "--part", "1/2")):
             self.assertIn("is not implemented in this version", self.ran(*arguments, code=2).stderr, arguments)
