@@ -207,6 +207,7 @@ nb::object hermitian_svd(Library& library, const View& a, std::uint64_t values, 
                          const std::optional<View>& vh, int threads) {
   nb::object found = syev(library, a, values, u, false, threads);
   if (!found.is_none()) return found;
+  const Unlocked unlocked(is_long(a));
   with_type(a.dtype, [&]<class T>(T) {
     SingularOrder<T> singular(rows_of(a));
     for (std::int64_t p = 0, count = matrices_of(a); p < count; ++p) {
@@ -220,6 +221,7 @@ nb::object hermitian_svd(Library& library, const View& a, std::uint64_t values, 
 // Divides the rows of vh by their singular values, and sets to 0 those whose value is at most rcond times the
 // largest. Writes how many remain.
 void divide_by_values(const View& vh, std::uint64_t values, double rcond, std::uint64_t ranks) {
+  const Unlocked unlocked(is_long(vh));
   with_type(vh.dtype, [&]<class T>(T) {
     using Real = RealPart<T>;
     const auto rows = by_rows<T>(vh);
@@ -240,6 +242,7 @@ void divide_by_values(const View& vh, std::uint64_t values, double rcond, std::u
 
 // Writes the sums of the squared absolute values of each column of x from row `first` on.
 void sum_squares(const View& x, std::int64_t first, std::uint64_t sums) {
+  const Unlocked unlocked(is_long(x));
   with_type(x.dtype, [&]<class T>(T) {
     const auto rows = by_rows<T>(x);
     auto* sum = reinterpret_cast<RealPart<T>*>(sums);

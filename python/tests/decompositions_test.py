@@ -26,7 +26,7 @@ def assert_unitary(q, dtype):
 
 
 def assert_svd(a, plain, dtype):
-    values = np.linalg.svdvals(plain)
+    values = np.linalg.svd(plain, compute_uv=False)
     for full in (True, False):
         u, s, vh = tilewright.svd(a, full)
         wanted, k = np.linalg.svd(plain, full), s.shape[-1]
@@ -63,7 +63,7 @@ def assert_lstsq(a, b, dtype):
     x, residuals, rank, s = tilewright.lstsq(a, b)
     batch, right = a.shape[:-2], b[..., None] if b.ndim == 1 else b
     every = np.broadcast_shapes(batch, right.shape[:-2])
-    near(s, np.linalg.svdvals(a), dtype)
+    near(s, np.linalg.svd(a, compute_uv=False), dtype)
     assert rank.shape == batch and np.all(rank == min(a.shape[-2:]))
     columns = x[..., None] if b.ndim == 1 else x
     near(columns, (np.linalg.pinv(a) @ right).astype(dtype), dtype, 20000)
@@ -172,11 +172,11 @@ def test_one_triangle_is_read(dtype):
     near(tilewright.eigvalsh(adjoint(spoiled), "U"), np.linalg.eigvalsh(h), dtype)
     for full in (True, False):
         u, s, vh = tilewright.svd(spoiled, full, hermitian=True)
-        near(s, np.linalg.svdvals(h), dtype)
+        near(s, np.linalg.svd(h, compute_uv=False), dtype)
         near((u * s[..., None, :]) @ vh, h, dtype)
         assert_unitary(u, dtype)
         assert_unitary(vh, dtype)
-    near(tilewright.svd(spoiled, compute_uv=False, hermitian=True), np.linalg.svdvals(h), dtype)
+    near(tilewright.svd(spoiled, compute_uv=False, hermitian=True), np.linalg.svd(h, compute_uv=False), dtype)
 
 
 def test_elements_that_are_not_finite():
