@@ -129,15 +129,15 @@ constexpr int factor_gpu_least_blocks(const FactorGpuShape& s, const FactorGpuCo
   return resident < enough || enough == 0 ? resident : enough;
 }
 
-// Matrices of a thread that loads at least two vectors of them, where a kernel that goes directly is faster:
-// with matrices of two rows instructions are the bound, with larger ones neighbours in a warp read places
-// that lie far apart.
+// Matrices of a thread where a kernel that goes directly is faster: with matrices of two rows instructions are
+// the bound, with larger ones neighbours in a warp read places that lie far apart. So do the stores of a
+// triangle that takes more than one vector.
 constexpr int factor_gpu_direct(const FactorGpuShape& s, int element_bytes) {
-  constexpr int most_rows = 2, least_bytes = 32;
-  if (!factor_gpu_may_go_directly(s) || s.n > most_rows) return 0;
-  int matrices = factor_gpu_together(s, element_bytes);
-  while (matrices * s.n * s.n * element_bytes < least_bytes) matrices *= 2;
-  return matrices;
+  constexpr int most_rows = 2;
+  const bool is_spread =
+      s.method == FactorGpuMethod::cholesky && s.n * s.n * element_bytes > factor_gpu_vector_bytes;
+  if (!factor_gpu_may_go_directly(s) || s.n > most_rows || is_spread) return 0;
+  return factor_gpu_together(s, element_bytes);
 }
 
 // Returns the config for a shape whose matrices fit; lanes is 0 if not even one warp's do.
