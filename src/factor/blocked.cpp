@@ -259,25 +259,28 @@ int BlockedRun<T>::factor_cholesky() {
   return 0;
 }
 
-// Columns [first, last) of the triangle within their own rows (LAPACK xPOTF2). An upper triangle is read by
-// rows.
+// Columns or rows [first, last) of the triangle within their own block (LAPACK xPOTF2): by products of
+// columns of U, or by subtracting a column of L from those behind it, so that all loops pass neighbours.
 template <class T>
 int BlockedRun<T>::factor_block(std::int64_t first, std::int64_t last) {
-  const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return upper() ? a_.at(j, i) : a_.at(i, j); };
   for (std::int64_t j = first; j < last; ++j) {
-    auto pivot = real_of(at(j, j));
-    for (std::int64_t k = first; k < j; ++k) pivot -= real_of(product(at(j, k), conj_of(at(j, k))));
+    T* const of_j = upper() ? &a_.at(first, j) : &a_.at(j, j);
+    auto pivot = real_of(a_.at(j, j));
+    if (upper()) pivot -= real_of(conjugate_product(of_j, of_j, j - first));
     if (!(pivot > 0)) {
-      at(j, j) = T(pivot);
+      a_.at(j, j) = T(pivot);
       return int(j + 1);
     }
     const auto root = std::sqrt(pivot);
-    at(j, j) = T(root);
-    for (std::int64_t i = j + 1; i < last; ++i) {
-      T sum = at(i, j);
-      for (std::int64_t k = first; k < j; ++k) sum -= product(at(i, k), conj_of(at(j, k)));
-      at(i, j) = sum / root;
+    a_.at(j, j) = T(root);
+    if (upper()) {
+      for (std::int64_t i = j + 1; i < last; ++i)
+        a_.at(j, i) = (a_.at(j, i) - conjugate_product(of_j, &a_.at(first, i), j - first)) / root;
+      continue;
     }
+    for (std::int64_t i = 1; i < last - j; ++i) of_j[i] /= root;
+    for (std::int64_t i = 1; i < last - j; ++i)
+      subtract_multiple(&a_.at(j + i, j + i), conj_of(of_j[i]), of_j + i, last - j - i);
   }
   return 0;
 }

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t group_bytes = 24
                                      << 10;  // A and B of a group, beside each other in a first-level cache
 constexpr std::int64_t most_slots = 128;
+constexpr std::int64_t least_announced = 1 << 10;  // bytes of a matrix
 
 // Copies between a batch and the vectors of a group.
 class LaneCopies {
@@ -45,6 +46,23 @@ class LaneCopies {
       for (std::int64_t s = 0; s < slots_; ++s) shifted[s] = static_cast<const char*>(matrices[s]) + from;
       interleave_group(copy, shifted, slots);
     });
+  }
+
+  // Asks for the lines of the caches that packed problems lie in, to read or to write them soon: some KiB of
+  // each are too short a stream for what a processor foresees.
+  template <int Write>
+  void announce(std::int64_t first, std::int64_t count) const {
+    const FactorOperand& x = operand_;
+    const std::int64_t size = x.rows * x.cols * bytes();
+    const bool is_packed =
+        (x.row_stride == 1 && x.col_stride == x.rows) || (x.col_stride == 1 && x.row_stride == x.cols);
+    if (count <= 0 || x.block > 0 || !is_packed || size < least_announced || size * count > group_bytes)
+      return;
+    const void* matrices[most_slots];
+    x.addresses(first, count, matrices);
+    for (std::int64_t s = 0; s < count; ++s)
+      for (std::int64_t at = 0; at < size; at += 64)
+        __builtin_prefetch(static_cast<const char*>(matrices[s]) + at, Write, 2);
   }
 
   // Writes the problems whose info is 0, or all if infos is null.
@@ -179,8 +197,11 @@ class LaneRun {
         pivots_(std::size_t(wants_pivots(work) ? work.steps() * slots_ : 0)) {}
 
   void run(std::int64_t first, std::int64_t count) {
-    for (std::int64_t done = 0; done < count; done += slots_)
-      run_group(first + done, std::min(slots_, count - done));
+    for (std::int64_t done = 0; done < count; done += slots_) {
+      const std::int64_t behind = first + done + slots_;
+      run_group(first + done, std::min(slots_, count - done), behind,
+                std::min(slots_, first + count - behind));
+    }
   }
 
  private:
@@ -190,7 +211,8 @@ class LaneRun {
   }
   static std::int64_t in_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-  void run_group(std::int64_t first, std::int64_t count) {
+  // And announces the `next_count` problems from `next` on.
+  void run_group(std::int64_t first, std::int64_t count, std::int64_t next, std::int64_t next_count) {
     int infos[most_slots] = {};
     LaneGroup group;
     group.slots = slots_;
@@ -210,6 +232,8 @@ class LaneRun {
     if (work_.has_b && !work_.makes_b()) b.load(first, count, group.b);
     if (work_.pivots_in != nullptr) take_pivots(first, count);
     if (work_.values.in != nullptr) take_values(first, count, static_cast<char*>(group.values));
+    a.announce<0>(next, next_count);
+    if (work_.has_b) b.announce<1>(next, next_count);
     kernel_(work_.shape, group);
     store(first, count, group, a, b);
     if (work_.has_c) c.store(first, count, static_cast<char*>(group.c), group.info);
