@@ -86,45 +86,42 @@ class FactorBatch {
   std::vector<T*> pointers_;
 };
 
-// One routine on one batch; Direct is that of the config, or 0 for what the library chooses.
-template <class T, LaneShape P, FactorLie LieA = FactorLie{}, FactorLie LieB = LieA, int Stages = 1,
-          int Direct = 0>
-class FactorCase {
+// What the checks of a routine read of an instance: they are compiled once for each type, the kernel for each
+// instance.
+struct FactorInstance {
+  LaneShape problem;
+  FactorLie lie_a, lie_b;
+  FactorGpuShape shape;
+  FactorGpuConfig config;
+};
+
+// One routine on one batch.
+template <class T>
+class FactorRun {
  public:
   using D = typename HostElement<T>::Device;
   using R = typename HostElement<T>::Real;
-  static constexpr int n = int(P.n), size = int(sizeof(T));
-  static constexpr bool is_right = P.routine == Routine::trsm && P.side == Side::right;
-  static constexpr bool by_cholesky = P.routine == Routine::potrf || P.routine == Routine::posv;
-  static constexpr bool by_lu = P.routine == Routine::getrf || P.routine == Routine::gesv ||
-                                P.routine == Routine::inv || P.routine == Routine::det;
-  static constexpr bool in_place = P.routine == Routine::getri || P.routine == Routine::potri;
-  static constexpr FactorGpuShape shape() {
-    FactorLie lie_b = in_place ? LieA : LieB;
-    FactorGpuShape s = factor_gpu_shape(P, LieA.by_rows, lie_b.by_rows, P.routine == Routine::trsm);
-    s.a_place = LieA.place, s.a_pieces = LieA.pieces(n, n, size);
-    if (!factor_gpu_has_b(s)) return s;
-    s.b_place = lie_b.place;
-    s.b_pieces = is_right ? lie_b.pieces(s.nrhs, n, size) : lie_b.pieces(n, s.nrhs, size);
-    return s;
-  }
-  static constexpr FactorGpuShape S = shape();
-  static constexpr FactorGpuConfig config() {
-    FactorGpuConfig c = factor_gpu_config(S, size, is_complex(P.dtype));
-    c.stages = Stages;
-    if (Direct > 0) c = {.warps = 2, .direct = Direct};
-    return c;
-  }
-  static constexpr FactorGpuConfig C = config();
-  static constexpr int nrhs = S.nrhs > 0 ? S.nrhs : 1;
+  using Kernel = void (*)(const FactorGpuArgs<D>&);
 
-  FactorCase()
-      : count(factor_gpu_matrices(C) * (Stages > 1 ? 3 : 1) + 3),
-        a(n, n, count, LieA),
-        b(is_right ? nrhs : n, is_right ? n : nrhs, count, in_place ? LieA : LieB),
+  FactorRun(const FactorInstance& instance, Kernel instance_kernel)
+      : P(instance.problem),
+        S(instance.shape),
+        C(instance.config),
+        kernel(instance_kernel),
+        n(int(P.n)),
+        nrhs(S.nrhs > 0 ? S.nrhs : 1),
+        is_right(P.routine == Routine::trsm && P.side == Side::right),
+        by_cholesky(P.routine == Routine::potrf || P.routine == Routine::posv),
+        by_lu(P.routine == Routine::getrf || P.routine == Routine::gesv || P.routine == Routine::inv ||
+              P.routine == Routine::det),
+        in_place(P.routine == Routine::getri || P.routine == Routine::potri),
+        count(factor_gpu_matrices(C) * (C.stages > 1 ? 3 : 1) + 3),
+        a(n, n, count, instance.lie_a),
+        b(is_right ? nrhs : n, is_right ? n : nrhs, count, instance.lie_b),
         pivots(std::size_t(count * n), 0),
         info(std::size_t(count), -9),
-        det(std::size_t(count)) {}
+        det(std::size_t(count)),
+        generator_{unsigned(n)} {}
 
   void expect_right() {
     fill();
@@ -199,10 +196,10 @@ class FactorCase {
       const auto pivots_before = pivots;
       const Launch launch{.blocks = 2,
                           .threads = unsigned(factor_gpu_threads(C)),
-                          .shared_bytes = unsigned(factor_gpu_memory(S, C, size).total),
+                          .shared_bytes = unsigned(factor_gpu_memory(S, C, int(sizeof(T))).total),
                           .copies = copies,
                           .global = {a.region(), b.region()}};
-      ASSERT_EQ(run(launch, [&] { factor_gpu<D, S, C>(args); }), "");
+      ASSERT_EQ(run(launch, [&] { kernel(args); }), "");
       if (copies == Copies::late) pivots = pivots_before;
     }
   }
@@ -242,23 +239,23 @@ class FactorCase {
     return stored(i, j) ? Wide(before(p, i, j)) : std::conj(Wide(before(p, j, i)));
   }
   using Matrix = std::vector<Wide>;  // n x n by columns
-  static Wide& of(Matrix& x, int i, int j) { return x[std::size_t(j * n + i)]; }
+  Wide& of(Matrix& x, int i, int j) const { return x[std::size_t(j * n + i)]; }
 
   template <class F>
-  static Matrix made(F&& f) {
+  Matrix made(F&& f) const {
     Matrix x(std::size_t(n * n));
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < n; ++i) of(x, i, j) = f(i, j);
     return x;
   }
-  static Matrix times(Matrix x, Matrix y) {
+  Matrix times(Matrix x, Matrix y) const {
     return made([&](int i, int j) {
       Wide sum = 0;
       for (int k = 0; k < n; ++k) sum += of(x, i, k) * of(y, k, j);
       return sum;
     });
   }
-  static Matrix under(Matrix x, Op op) {
+  Matrix under(Matrix x, Op op) const {
     if (op == Op::none) return x;
     return made([&](int i, int j) { return op == Op::trans ? of(x, j, i) : std::conj(of(x, j, i)); });
   }
@@ -370,12 +367,48 @@ class FactorCase {
         << "A is not written";
   }
 
-  int count;
+  const LaneShape P;
+  const FactorGpuShape S;
+  const FactorGpuConfig C;
+  const Kernel kernel;
+  const int n, nrhs;
+  const bool is_right, by_cholesky, by_lu, in_place;
+  const int count;
   FactorBatch<T> a, b;
   std::vector<T> a_before, b_before;
   std::vector<int> pivots, info;
   std::vector<T> det;
-  std::mt19937 generator_{unsigned(n)};
+  std::mt19937 generator_;
+};
+
+// An instance of the stencil: the routine for matrices that lie so; Direct is that of the config, or 0 for what
+// the library chooses.
+template <class T, LaneShape P, FactorLie LieA = FactorLie{}, FactorLie LieB = LieA, int Stages = 1,
+          int Direct = 0>
+struct FactorCase {
+  static constexpr FactorInstance instance() {
+    const int n = int(P.n), size = int(sizeof(T));
+    const bool in_place = P.routine == Routine::getri || P.routine == Routine::potri;
+    const FactorLie lie_b = in_place ? LieA : LieB;
+    FactorGpuShape s = factor_gpu_shape(P, LieA.by_rows, lie_b.by_rows, P.routine == Routine::trsm);
+    s.a_place = LieA.place, s.a_pieces = LieA.pieces(n, n, size);
+    if (factor_gpu_has_b(s)) {
+      const bool is_right = P.routine == Routine::trsm && P.side == Side::right;
+      s.b_place = lie_b.place;
+      s.b_pieces = is_right ? lie_b.pieces(s.nrhs, n, size) : lie_b.pieces(n, s.nrhs, size);
+    }
+    FactorGpuConfig c = factor_gpu_config(s, size, is_complex(P.dtype));
+    c.stages = Stages;
+    if (Direct > 0) c = {.warps = 2, .direct = Direct};
+    return {P, LieA, lie_b, s, c};
+  }
+  void expect_right() const {
+    using D = typename HostElement<T>::Device;
+    static constexpr FactorInstance made = instance();
+    FactorRun<T>(made, [](const FactorGpuArgs<D>& args) {
+      factor_gpu<D, made.shape, made.config>(args);
+    }).expect_right();
+  }
 };
 
 }  // namespace tilewright::emulation
