@@ -61,36 +61,73 @@ bool same(const T& x, const T& y) {
   return std::memcmp(&x, &y, sizeof(T)) == 0 || x == y || (x != x && y != y);
 }
 
-template <std::int64_t M, std::int64_t N, std::int64_t K, Op A, Op B, class T>
-__attribute__((noinline)) void multiply(T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
-                                        T beta, T* c, std::int64_t ldc) {
-  gemm<M, N, K, A, B>(alpha, a, lda, b, ldb, beta, c, ldc);
+// The definition, with lengths of run time: it is compiled once for each type, as all is but the header's own
+// code.
+template <class T>
+struct Operands {
+  T alpha, beta;
+  const T *a, *b;
+  T* c;
+  std::int64_t lda, ldb, ldc;
+};
+
+template <class T>
+T element(Op op, const T* x, std::int64_t ld, std::int64_t i, std::int64_t j) {
+  const T value = op == Op::none ? x[i + j * ld] : x[j + i * ld];
+  if constexpr (small::Number<T>::parts == 2)
+    return op == Op::conj_trans ? std::conj(value) : value;
+  else
+    return value;
+}
+
+struct Product {
+  int m, n, k;
+  Op op_a, op_b;
+};
+
+template <class T>
+void define(const Product& p, const Operands<T>& o) {
+  for (std::int64_t j = 0; j < p.n; ++j)
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      T sum{};
+      for (std::int64_t k = 0; k < p.k && o.alpha != T(0); ++k)
+        sum += element(p.op_a, o.a, o.lda, i, k) * element(p.op_b, o.b, o.ldb, k, j);
+      T& target = o.c[i + j * o.ldc];
+      target = o.alpha * sum + (o.beta == T(0) ? T(0) : o.beta * target);
+    }
 }
 
 // Operands that may not be read are NaN; so are the elements around C and between its columns.
-template <class T, int M, int N, int K, Op A = Op::none, Op B = Op::none>
-void check() {
+template <class T>
+void check(const Product& p, void (*multiply)(const Operands<T>&)) {
   constexpr std::int64_t guard = 64;
+  const bool plain_a = p.op_a == Op::none, plain_b = p.op_b == Op::none;
   for (int which = 0; which < 18; ++which) {
     const T alpha = scalar<T>(which / 3 % 3), beta = scalar<T>(which % 3);
     const int extra = which < 9 ? 0 : 3;
-    const std::int64_t lda = (A == Op::none ? M : K) + extra, ldb = (B == Op::none ? K : N) + extra,
-                       ldc = M + extra;
-    const auto a = numbers<T>(lda * (A == Op::none ? K : M), 3, alpha == T(0));
-    const auto b = numbers<T>(ldb * (B == Op::none ? N : K), 11, alpha == T(0));
-    std::vector<T> c(std::size_t(ldc * N + 2 * guard), number<T>(0, true));
-    for (std::int64_t j = 0; j < N; ++j)
-      for (std::int64_t i = 0; i < M; ++i)
+    const std::int64_t lda = (plain_a ? p.m : p.k) + extra, ldb = (plain_b ? p.k : p.n) + extra,
+                       ldc = p.m + extra;
+    const auto a = numbers<T>(lda * (plain_a ? p.k : p.m), 3, alpha == T(0));
+    const auto b = numbers<T>(ldb * (plain_b ? p.n : p.k), 11, alpha == T(0));
+    std::vector<T> c(std::size_t(ldc * p.n + 2 * guard), number<T>(0, true));
+    for (std::int64_t j = 0; j < p.n; ++j)
+      for (std::int64_t i = 0; i < p.m; ++i)
         c[std::size_t(guard + i + j * ldc)] = number<T>(5 * i + 3 * j, beta == T(0));
     auto expected = c;
-    small::multiply_plainly<M, N, K, A, B, T>(alpha, a.data(), lda, b.data(), ldb, beta,
-                                              expected.data() + guard, ldc);
-    multiply<M, N, K, A, B, T>(alpha, a.data(), lda, b.data(), ldb, beta, c.data() + guard, ldc);
+    define<T>(p, {alpha, beta, a.data(), b.data(), expected.data() + guard, lda, ldb, ldc});
+    multiply({alpha, beta, a.data(), b.data(), c.data() + guard, lda, ldb, ldc});
     if (std::equal(c.begin(), c.end(), expected.begin(), same<T>)) continue;
     ++failures;
-    std::printf("%d x %d x %d, %d bytes, operations %d and %d, alpha %d, beta %d, %d rows apart: wrong\n", M,
-                N, K, int(sizeof(T)), int(A), int(B), which / 3 % 3, which % 3, extra);
+    std::printf("%d x %d x %d, %d bytes, operations %d and %d, alpha %d, beta %d, %d rows apart: wrong\n",
+                p.m, p.n, p.k, int(sizeof(T)), int(p.op_a), int(p.op_b), which / 3 % 3, which % 3, extra);
   }
+}
+
+template <class T, int M, int N, int K, Op A = Op::none, Op B = Op::none>
+void check() {
+  check<T>({M, N, K, A, B}, [](const Operands<T>& o) {
+    gemm<M, N, K, A, B>(o.alpha, o.a, o.lda, o.b, o.ldb, o.beta, o.c, o.ldc);
+  });
 }
 
 template <class T, int... Before>
