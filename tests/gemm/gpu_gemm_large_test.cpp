@@ -20,7 +20,7 @@ namespace {
 
 using GpuGemmLarge = GpuTest;
 
-std::vector<GemmProblem> grid() {
+std::vector<GemmProblem> large_grid() {
   constexpr std::array dtypes{"f32", "f64", "c64", "c128"};
   constexpr std::array ops{"nn", "nt", "tn", "tt", "cn", "nc", "ct"};
   constexpr std::array sizes{"m=65,n=3,k=7", "m=128,n=128,k=64", "m=131,n=97,k=301", "m=7,n=260,k=66"};
@@ -43,7 +43,7 @@ TEST_F(GpuGemmLarge, TheGridIsRightWithEitherCandidate) {
   for (const char* candidate : {"gpu_large", "cublas"}) {
     Context context;
     options_.candidate = candidate;
-    const std::vector<GemmProblem> problems = grid();
+    const std::vector<GemmProblem> problems = large_grid();
     options_.align_bytes = 128;  // of no other address is a kernel needed here
     prepare(context, problems, options_);
     Failures failures;
