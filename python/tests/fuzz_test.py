@@ -145,7 +145,7 @@ def run_or_refuse(function, arguments, named):
 flags = st.fixed_dictionaries({}, optional={name: st.booleans() for name in ("transpose_a", "transpose_b", "conjugate_a", "conjugate_b")})
 
 
-@settings(max_examples=1500, **COMMON)
+@settings(**COMMON)
 @given(things, things, options, flags)
 def test_matmul_of_anything(a, b, named, swapped):
     ran, got = run_or_refuse(tilewright.matmul, (a, b), {**named, **swapped})
@@ -153,7 +153,7 @@ def test_matmul_of_anything(a, b, named, swapped):
         assert np.allclose(np.asarray(got), np.matmul(np.asarray(a), np.asarray(b)), rtol=1e-4, equal_nan=True)
 
 
-@settings(max_examples=1000, **COMMON)
+@settings(**COMMON)
 @given(arrays(), arrays())
 def test_matmul_of_any_two_arrays(a, b):
     """Products equal NumPy's in the type of the result; arguments that NumPy cannot multiply are refused."""
@@ -174,7 +174,7 @@ texts = st.one_of(
     st.lists(st.text(alphabet=string.ascii_letters[:5], max_size=4), min_size=1, max_size=3).map(",".join))
 
 
-@settings(max_examples=1500, **COMMON)
+@settings(**COMMON)
 @given(texts, st.lists(things, max_size=3), options)
 def test_einsum_of_anything(text, operands, named):
     named = {key: value for key, value in named.items() if key != "no_such"}
@@ -204,7 +204,7 @@ def contractions(draw):
     return text, operands
 
 
-@settings(max_examples=1500, **COMMON)
+@settings(**COMMON)
 @given(contractions())
 def test_einsum_takes_and_refuses_what_numpy_does(contraction):
     text, operands = contraction
