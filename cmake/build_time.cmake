@@ -9,6 +9,10 @@ endif()
 set(COMMON_HEADERS <fmt/format.h> ${PROJECT_SOURCE_DIR}/src/core/json.hpp <algorithm> <array> <complex> <cstdint> <filesystem> <fstream>
     <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <tuple> <unordered_map> <vector>)
 set(JOINED_FILES 32)
+# GCC collects its garbage less often: a tenth of its time for a quarter more memory.
+if(TILEWRIGHT_FROM_NOTHING AND TILEWRIGHT_DEVELOPER AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=200> $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
+endif()
 
 # build_from_nothing(TARGET [HEADER...]): precompiles the common headers and these. Targets compiled with other
 # options than TARGET cannot share them.
