@@ -187,6 +187,7 @@ void solve_by_division(const Matrix& l, std::int64_t n, const Matrix& x, std::in
 template <class A, bool Conj, class Matrix = LaneMatrix<typename A::Real>>
 void solve_lower(const Matrix& l, std::int64_t n, const Inverses<A>* inverses, const Matrix& x,
                  std::int64_t cols) {
+  if constexpr (Conj && !A::is_complex) return solve_lower<A, false>(l, n, inverses, x, cols);
   if (inverses != nullptr && inverses->needs_division()) return solve_by_division<A, Conj>(l, n, x, cols);
   each_block<A>(n, cols, [&](std::int64_t i, std::int64_t j, auto rows, auto width) HWY_ATTR {
     LaneBlock<A, rows(), width()> block;
@@ -206,6 +207,19 @@ void solve_upper(const Matrix& u, std::int64_t n, const Inverses<A>* inverses, c
   const Inverses<A> reversed = inverses->reversed();
   solve_lower<A, Conj>(u.reversed(n), n, &reversed, x.upside_down(n), cols);
 }
+
+// These solves, which every factorization needs, are compiled with triangular.cpp alone. Real numbers have no
+// conjugates.
+#define TILEWRIGHT_FACTOR_SOLVE(T, CONJ)                                                         \
+  template void solve_lower<LanesOf<T>, CONJ>(const LaneMatrix<LanesOf<T>::Real>&, std::int64_t, \
+                                              const Inverses<LanesOf<T>>*,                       \
+                                              const LaneMatrix<LanesOf<T>::Real>&, std::int64_t)
+extern TILEWRIGHT_FACTOR_SOLVE(float, false);
+extern TILEWRIGHT_FACTOR_SOLVE(double, false);
+extern TILEWRIGHT_FACTOR_SOLVE(std::complex<float>, false);
+extern TILEWRIGHT_FACTOR_SOLVE(std::complex<double>, false);
+extern TILEWRIGHT_FACTOR_SOLVE(std::complex<float>, true);
+extern TILEWRIGHT_FACTOR_SOLVE(std::complex<double>, true);
 
 // X = the unit matrix of n x n.
 template <class A, class Matrix = LaneMatrix<typename A::Real>>

@@ -14,6 +14,7 @@ namespace tilewright {
 // Rows and columns of A: sets of rows are masks of 128 bits. Reflectors and rotations pass all of their
 // matrices for each column or pair, and keep to those that a second-level cache holds beside each other.
 inline constexpr std::int64_t most_lane_rows = 128;
+inline constexpr std::int64_t lane_row_set_bytes = most_lane_rows / 8;
 constexpr std::int64_t most_lane_rows_of(Routine routine) {
   return routine >= Routine::geqrf ? most_lane_rows / 2 : most_lane_rows;
 }

@@ -8,6 +8,7 @@
 #endif
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -22,12 +23,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class R, bool IsComplex>
 struct Lanes {
   using Real = R;
-  using D = hn::ScalableTag<Real>;
-  using V = hn::VFromD<D>;
   static constexpr bool is_complex = IsComplex;
   static constexpr int parts = IsComplex ? 2 : 1;
+  // Without vector instructions one problem is a vector, and blocks are single elements: the compiler takes
+  // several times as long for emulated vectors as for all others.
+  static constexpr bool is_emulated = HWY_TARGET == HWY_EMU128;
+  using D = hn::CappedTag<Real, is_emulated ? std::size_t(parts) : 64 / sizeof(Real)>;
+  using V = hn::VFromD<D>;
   // Rows and columns of a block of C in registers, beside the operands of one step.
-  static constexpr int block = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4 : IsComplex ? 2 : 3;
+  static constexpr int block = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4
+                               : is_emulated                                    ? 1
+                               : IsComplex                                      ? 2
+                                                                                : 3;
 
   // The factors of products. A Left costs one more operation for complex numbers; so does a Right.
   struct Left {

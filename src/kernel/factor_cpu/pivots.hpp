@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewright {
 namespace HWY_NAMESPACE {
 
-// A set of rows: 0 to 63, and those behind. A vector of any instruction set has place for one.
+// A set of rows: 0 to 63, and those behind.
 struct RowSet {
   std::uint64_t low = 0, high = 0;
 
@@ -34,6 +34,7 @@ struct RowSet {
     return row;
   }
 };
+static_assert(sizeof(RowSet) == lane_row_set_bytes);
 
 // The row exchanges of the steps of an elimination: step k exchanges rows k and rows(k), a number in every
 // lane.
@@ -61,11 +62,15 @@ class Exchanges {
     Real* const lanes = rows_ + k * A::reals();
     A::store(rows, lanes);
     if (takes_all() && pivots == nullptr) return;
+    if constexpr (!A::is_complex) {
+      if (pivots != nullptr) store_numbers(rows, pivots);
+      if (takes_all()) return;
+    }
     RowSet set;
     for (std::int64_t slot = 0; slot < A::reals() / A::parts; ++slot) {
       const int row = int(lanes[slot * A::parts]);
       set.add(row);
-      if (pivots != nullptr) pivots[slot] = row + 1;
+      if (A::is_complex && pivots != nullptr) pivots[slot] = row + 1;
     }
     set.drop(k);
     std::memcpy(sets_ + k * std::int64_t(sizeof set), &set, sizeof set);
@@ -78,6 +83,15 @@ class Exchanges {
   }
 
  private:
+  // Writes rows, counted from 1, as integers.
+  static HWY_INLINE void store_numbers(V rows, int* pivots) {
+    const hn::Rebind<int, D> integers;
+    const V numbers = hn::Add(rows, A::constant(1));
+    if constexpr (sizeof(Real) == sizeof(int))
+      hn::StoreU(hn::ConvertTo(integers, numbers), integers, pivots);
+    else
+      hn::StoreU(hn::DemoteTo(integers, numbers), integers, pivots);
+  }
   // A few rows are exchanged under masks faster than it is found out which ones are.
   HWY_INLINE bool takes_all() const { return m_ <= 8; }
 
@@ -118,9 +132,10 @@ template <class A, class Matrix = LaneMatrix<typename A::Real>>
 void exchange(const Exchanges<A>& exchanges, std::int64_t k, const Matrix& a, std::int64_t first,
               std::int64_t last) {
   if (exchanges.set(k).empty()) return;
-  for (std::int64_t j = first; j < last; j += 4)
-    with_constant<4>(last - j,
-                     [&](auto cols) HWY_ATTR { exchange_few<A, cols()>(exchanges, k, a.from(0, j)); });
+  constexpr int most = A::is_emulated ? 1 : 4;
+  for (std::int64_t j = first; j < last; j += most)
+    with_constant<most>(last - j,
+                        [&](auto cols) HWY_ATTR { exchange_few<A, cols()>(exchanges, k, a.from(0, j)); });
 }
 
 // The largest of some elements and its row. Of equal ones the first counts, as for LAPACK's IxAMAX.
@@ -155,8 +170,8 @@ class Panel {
   using V = typename A::V;
   using Matrix = LaneMatrix<Real>;
   // Rows whose factors and masks are kept while columns pass, and columns that a step takes at a time.
-  static constexpr int chunk = HWY_TARGET == HWY_AVX3 && !A::is_complex ? 12 : 8;
-  static constexpr int columns = 8;
+  static constexpr int chunk = A::is_emulated ? 1 : HWY_TARGET == HWY_AVX3 && !A::is_complex ? 12 : 8;
+  static constexpr int columns = A::is_emulated ? 1 : 8;
 
  public:
   Panel(const Matrix& a, std::int64_t m, std::int64_t last, const Matrix& b, std::int64_t nrhs,

@@ -61,11 +61,21 @@ void run_triangular(const LaneShape& shape, const LaneGroup& group) {
   });
 }
 
+TILEWRIGHT_FACTOR_SOLVE(float, false);
+TILEWRIGHT_FACTOR_SOLVE(double, false);
+TILEWRIGHT_FACTOR_SOLVE(std::complex<float>, false);
+TILEWRIGHT_FACTOR_SOLVE(std::complex<double>, false);
+TILEWRIGHT_FACTOR_SOLVE(std::complex<float>, true);
+TILEWRIGHT_FACTOR_SOLVE(std::complex<double>, true);
+
 LaneKernel find_triangular(const LaneShape& shape) {
   return dispatch(shape.dtype, []<class T>() -> LaneKernel { return run_triangular<LanesOf<T>>; });
 }
 
-std::int64_t vector_bytes() { return std::int64_t(hn::Lanes(hn::ScalableTag<std::uint8_t>())); }
+std::int64_t vector_bytes(DType dtype) {
+  return dispatch(
+      dtype, []<class T>() { return LanesOf<T>::reals() * std::int64_t(sizeof(typename LanesOf<T>::Real)); });
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tilewright
@@ -83,13 +93,15 @@ LaneKernel find_triangular_kernel(const LaneShape& shape) {
   return HWY_DYNAMIC_DISPATCH(find_triangular)(shape);
 }
 
-std::int64_t lane_slots(DType dtype) { return HWY_DYNAMIC_DISPATCH(vector_bytes)() / size_bytes(dtype); }
+std::int64_t lane_slots(DType dtype) { return HWY_DYNAMIC_DISPATCH(vector_bytes)(dtype) / size_bytes(dtype); }
 
 std::int64_t lane_work_bytes(const LaneShape& shape) {
   const std::int64_t steps = std::min(shape.m, shape.n);
   const bool decomposes = shape.routine == Routine::syev || shape.routine == Routine::gesvd;
   const std::int64_t matrices = shape.routine == Routine::potri ? 1 : decomposes ? 2 : 0;
-  return (3 * steps + matrices * lane_elements(steps, steps)) * HWY_DYNAMIC_DISPATCH(vector_bytes)();
+  const std::int64_t bytes =
+      std::max<std::int64_t>(HWY_DYNAMIC_DISPATCH(vector_bytes)(shape.dtype), lane_row_set_bytes);
+  return (3 * steps + matrices * lane_elements(steps, steps)) * bytes;
 }
 
 LaneKernel find_lane_kernel(const LaneShape& shape) {
