@@ -8,6 +8,7 @@
 #define TILEWRIGHT_FACTOR_PIVOTS
 #endif
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -92,8 +93,9 @@ class Exchanges {
     else
       hn::StoreU(hn::DemoteTo(integers, numbers), integers, pivots);
   }
-  // A few rows are exchanged under masks faster than it is found out which ones are.
-  HWY_INLINE bool takes_all() const { return m_ <= 8; }
+  // A few rows are exchanged under masks faster than it is found out which ones are; where there are more
+  // problems than rows, most rows are.
+  HWY_INLINE bool takes_all() const { return m_ <= std::max<std::int64_t>(8, A::reals() / A::parts); }
 
   std::int64_t m_;
   Real* rows_;
@@ -114,7 +116,7 @@ HWY_INLINE void each_row(const Exchanges<A>& exchanges, std::int64_t k, F&& f) {
 template <class A, int Cols, class Matrix = LaneMatrix<typename A::Real>>
 HWY_INLINE void exchange_few(const Exchanges<A>& exchanges, std::int64_t k, const Matrix& a) {
   typename A::V old[Cols], row[Cols];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < Cols; ++j) old[j] = row[j] = A::load(a.at(k, j));
   each_row(exchanges, k, [&](std::int64_t i, auto lanes) HWY_ATTR {
     for (int j = 0; j < Cols; ++j) {
@@ -123,7 +125,7 @@ HWY_INLINE void exchange_few(const Exchanges<A>& exchanges, std::int64_t k, cons
       A::store(hn::IfThenElse(lanes, old[j], other), a.at(i, j));
     }
   });
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < Cols; ++j) A::store(row[j], a.at(k, j));
 }
 
@@ -132,7 +134,7 @@ template <class A, class Matrix = LaneMatrix<typename A::Real>>
 void exchange(const Exchanges<A>& exchanges, std::int64_t k, const Matrix& a, std::int64_t first,
               std::int64_t last) {
   if (exchanges.set(k).empty()) return;
-  constexpr int most = A::is_emulated ? 1 : 4;
+  constexpr int most = A::is_emulated ? 1 : HWY_TARGET == HWY_AVX3 ? 8 : 4;
   for (std::int64_t j = first; j < last; j += most)
     with_constant<most>(last - j,
                         [&](auto cols) HWY_ATTR { exchange_few<A, cols()>(exchanges, k, a.from(0, j)); });
@@ -170,7 +172,7 @@ class Panel {
   using V = typename A::V;
   using Matrix = LaneMatrix<Real>;
   // Rows whose factors and masks are kept while columns pass, and columns that a step takes at a time.
-  static constexpr int chunk = A::is_emulated ? 1 : HWY_TARGET == HWY_AVX3 && !A::is_complex ? 12 : 8;
+  static constexpr int chunk = A::is_emulated ? 1 : HWY_TARGET == HWY_AVX3 && !A::is_complex ? 16 : 8;
   static constexpr int columns = A::is_emulated ? 1 : 8;
 
  public:
