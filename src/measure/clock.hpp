@@ -12,6 +12,13 @@ inline double clock_seconds(clockid_t clock) {
 }
 inline double thread_cpu_seconds() { return clock_seconds(CLOCK_THREAD_CPUTIME_ID); }
 inline double wall_seconds() { return clock_seconds(CLOCK_MONOTONIC); }
+// Adds the wall time of f().
+template <class F>
+void add_wall_time(double& seconds, F&& f) {
+  const double begin = wall_seconds();
+  f();
+  seconds += wall_seconds() - begin;
+}
 
 // The clock for measurements with this many threads, and its recorded name.
 inline double measure_seconds(int threads) { return threads == 1 ? thread_cpu_seconds() : wall_seconds(); }

@@ -51,13 +51,6 @@ DType type_of_values(DType dtype) {
   return dtype == DType::f32 || dtype == DType::c64 ? DType::f32 : DType::f64;
 }
 
-template <class F>
-void add_time(double& seconds, F&& f) {
-  const double begin = wall_seconds();
-  f();
-  seconds += wall_seconds() - begin;
-}
-
 // Matrices of an array; one stands for a whole batch.
 template <class T>
 MatrixBatch<T> batch_of(T* data, const ArrayShape& shape, std::int64_t count) {
@@ -93,13 +86,13 @@ class FactorJob {
 
   FactorJobReport run() {
     const double begin = wall_seconds();
-    add_time(report_.read_s, [&] { read(); });
+    add_wall_time(report_.read_s, [&] { read(); });
     choose();
-    add_time(report_.write_s, [&] { create(); });
+    add_wall_time(report_.write_s, [&] { create(); });
     dispatch(dtype(), [&]<class T>() { compute<T>(); });
     note_infos();
-    if (request_.verify) add_time(report_.verify_s, [&] { verify(); });
-    add_time(report_.write_s, [&] { commit(); });
+    if (request_.verify) add_wall_time(report_.verify_s, [&] { verify(); });
+    add_wall_time(report_.write_s, [&] { commit(); });
     report_.total_s = wall_seconds() - begin - report_.verify_s;
     return std::move(report_);
   }
@@ -254,7 +247,7 @@ class FactorJob {
     if (!infos_.empty()) call.info = {InfoMode::all, infos_.data()};
     call.pivots_out = pivots_.data(), call.pivot_places = pivots_.size();
     report_.observed = watch_job([&](const std::function<void()>&) {
-      add_time(report_.kernel_s, [&] { detail::factor(context_, call, request_.options); });
+      add_wall_time(report_.kernel_s, [&] { detail::factor(context_, call, request_.options); });
     });
   }
 

@@ -61,13 +61,6 @@ struct LuJobReport {
   double read_s = 0, kernel_s = 0, solve_s = 0, write_s = 0, verify_s = 0, total_s = 0;
 };
 
-template <class F>
-void timed_into(double& seconds, F&& f) {
-  const double begin = wall_seconds();
-  f();
-  seconds += wall_seconds() - begin;
-}
-
 ArrayShape matrix_shape(const NpyInput& file, const std::string& argument) {
   if (file.header().shape.size() != 2)
     wrong_use(argument, "{} has shape {}: it needs 2 dimensions (one matrix)", file.what(),
@@ -96,13 +89,11 @@ class LuJob {
 
   LuJobReport run() {
     const double begin = wall_seconds();
-    timed_into(report_.read_s, [&] { read(); });
-    timed_into(report_.write_s, [&] { create(); });
+    add_wall_time(report_.read_s, [&] { read(); });
+    add_wall_time(report_.write_s, [&] { create(); });
     dispatch(dtype(), [&]<class T>() { compute<T>(); });
-    const double before_verify = wall_seconds();
-    if (request_.verify) verify();
-    report_.verify_s = wall_seconds() - before_verify;
-    timed_into(report_.write_s, [&] { commit(); });
+    if (request_.verify) add_wall_time(report_.verify_s, [&] { verify(); });
+    add_wall_time(report_.write_s, [&] { commit(); });
     report_.total_s = wall_seconds() - begin - report_.verify_s;
     return std::move(report_);
   }
@@ -156,7 +147,7 @@ class LuJob {
     T* const lu = static_cast<T*>(lu_->data());
     auto* const pivots = static_cast<std::int64_t*>(pivots_->data());
     report_.observed = watch_job([&](const std::function<void()>&) {
-      timed_into(report_.kernel_s, [&] {
+      add_wall_time(report_.kernel_s, [&] {
         report_.factors = lu_factor(context_, p.m, p.n, lu, p.lda, pivots, request_.options);
       });
     });
@@ -166,7 +157,7 @@ class LuJob {
       throw JobFailed(fmt::format(
           "{} is singular: U({}, {}) is exactly zero, so x = '{}' cannot be computed; nothing was written",
           a_file_->what(), report_.factors.info, report_.factors.info, request_.files.x));
-    timed_into(report_.solve_s, [&] {
+    add_wall_time(report_.solve_s, [&] {
       T* const x = static_cast<T*>(x_->data());
       lu_solve(context_, Op::none, p.n, report_.nrhs, lu, p.lda, pivots, x, p.lda, request_.options);
       if (request_.refine)
