@@ -118,10 +118,10 @@ class Experiment {
 
   // Return the contenders: tilewright with a config, and cuBLAS. Throw the errors of planning the case, or
   // the reason why there is no contender.
-  Contender ours(GpuStage& stage, const nlohmann::json& config) {
+  Contender tested(GpuStage& stage, const nlohmann::json& config) {
     GemmOptions options = stage.options();
     options.candidate = "gpu_large", options.config = config.dump();
-    return stage.ours("tilewright", gpu.context, options);
+    return stage.tested("tilewright", gpu.context, options);
   }
   static Contender cublas(GpuStage& stage) {
     std::vector<Contender> all;

@@ -67,7 +67,7 @@ class Ladder : Experiment {
     std::vector<Contender> all;
     std::vector<Absence> none;
     try {
-      all.push_back(ours(stage, to_json(step.config)));
+      all.push_back(tested(stage, to_json(step.config)));
     } catch (const Error& error) {
       std::printf("REFUSED %s: %s\n", step.name.c_str(), error.what());
       return;

@@ -105,7 +105,7 @@ class Sweep : Experiment {
       const auto own = from_json<GemmLargeConfig>(config);
       if (gemm_large_parts(case_.problem, own).size() > 1) continue;  // counters are joined launch by launch
       try {
-        const Contender one = ours(*stage_, config);
+        const Contender one = tested(*stage_, config);
         const GpuLaunch launch =
             gpu.machine->gemm_large(shape_, own, case_.problem.dtype, true)->needs(case_.problem).launch;
         order.write({{"order", launched++},
@@ -285,7 +285,7 @@ class Sweep : Experiment {
     if (since_sentinel_ == 0 || since_sentinel_ >= flags_.sentinel_every) sentinel();
     ++since_sentinel_;
     try {
-      Contender one = ours(*stage_, config);
+      Contender one = tested(*stage_, config);
       one.accuracy = one.check();
       if (!one.accuracy.passed())
         throw Error(

@@ -99,7 +99,7 @@ class LuCase {
     host_work_.resize(new_sizes_.host_bytes + 1);
   }
 
-  void ours() {
+  void tested() {
     ours_.factor({a_.as<void>(), pivots_.as<long long>(), info_.as<long long>(), workspace_.as<void>()},
                  stream_.get());
   }
@@ -130,7 +130,7 @@ class LuCase {
   }
 
   nlohmann::json check() {
-    seconds([&] { ours(); });
+    seconds([&] { tested(); });
     std::vector<T> lu(host_.size());
     std::vector<long long> pivots(std::size_t(std::min(m_, n_))), theirs(pivots.size());
     long long info = 0;
@@ -158,7 +158,7 @@ class LuCase {
         b(gpu_, std::size_t(n_ * nrhs) * sizeof(T)), x(gpu_, b.bytes());
     const std::vector<T> right = random_matrix<T>(n_, nrhs);
     b.write(right.data(), b.bytes());
-    const auto ours = [&] {
+    const auto tested = [&] {
       system.solve({a_.as<void>(), pivots_.as<long long>(), x.as<void>(), workspace.as<void>()},
                    stream_.get());
     };
@@ -170,7 +170,7 @@ class LuCase {
     std::vector<T> solutions[2] = {right, right};
     for (int i = 0; i < rounds + 1; ++i)
       for (const int who : {0, 1}) {
-        const double s = who == 0 ? seconds(x, b, ours) : seconds(x, b, theirs);
+        const double s = who == 0 ? seconds(x, b, tested) : seconds(x, b, theirs);
         if (i > 0) all[who].push_back(s);
         if (i == 0) x.read(solutions[who].data(), x.bytes());
       }
@@ -191,7 +191,7 @@ class LuCase {
     nlohmann::json row = check();
     std::vector<double> all[3];
     for (int i = 0; i < rounds; ++i) {
-      all[0].push_back(seconds([&] { ours(); }));
+      all[0].push_back(seconds([&] { tested(); }));
       all[1].push_back(seconds([&] { old_call(); }));
       all[2].push_back(seconds([&] { new_call(); }));
     }

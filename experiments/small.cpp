@@ -111,26 +111,26 @@ class Small {
   std::pair<double, double> measure(const Case& c) {
     std::vector<Contender> all = contenders(c);
     hold_rounds(all, [this](Contender& one) { return turn(one); }, {.rounds = options_.rounds});
-    const Contender *ours = nullptr, *library = nullptr, *loop = nullptr;
+    const Contender *tested = nullptr, *library = nullptr, *loop = nullptr;
     for (const Contender& one : all) {
       const Contender*& best =
-          one.role == Role::ours ? ours : (one.impl.starts_with("loop") ? loop : library);
+          one.role == Role::tested ? tested : (one.impl.starts_with("loop") ? loop : library);
       if (best == nullptr || one.seconds.centre < best->seconds.centre) best = &one;
     }
-    const double to_library = library->seconds.centre / ours->seconds.centre;
-    const double to_loop = loop->seconds.centre / ours->seconds.centre;
+    const double to_library = library->seconds.centre / tested->seconds.centre;
+    const double to_loop = loop->seconds.centre / tested->seconds.centre;
     for (const Contender& one : all) {
-      if (one.role != Role::ours &&
+      if (one.role != Role::tested &&
           one.seconds.centre > 2 * std::min(library->seconds.centre, loop->seconds.centre))
         continue;
       nlohmann::json row = measured_row(c, one.impl, one.seconds);
       row["config"] = one.variant, row["compiler"] = __VERSION__, row["isa"] = isa();
       row["gflops"] = flops(c.problem) / one.seconds.centre * 1e-9;
-      if (one.role == Role::ours) row["ratio"] = to_library, row["loop_ratio"] = to_loop;
+      if (one.role == Role::tested) row["ratio"] = to_library, row["loop_ratio"] = to_loop;
       file_ << row.dump() << '\n';
     }
     fmt::print("{:<56} {:6.1f} GFLOP/s, {:6.1f} ({} {}) ratio {:.2f}, {:6.1f} ({} {}) ratio {:.2f}\n",
-               problem_text(c), flops(c.problem) / ours->seconds.centre * 1e-9,
+               problem_text(c), flops(c.problem) / tested->seconds.centre * 1e-9,
                flops(c.problem) / library->seconds.centre * 1e-9, library->impl, library->variant, to_library,
                flops(c.problem) / loop->seconds.centre * 1e-9, loop->impl, loop->variant, to_loop);
     return {to_library, to_loop};
@@ -148,8 +148,9 @@ class Small {
         throw Error(
             ErrorCode::internal, entry.impl,
             fmt::format("{} {} computes a wrong product of {}", entry.impl, entry.variant, problem_text(c)));
-      const bool ours = entry.impl.rfind("tilewright", 0) == 0;
-      all.push_back({.role = ours ? Role::ours : Role::peer, .impl = entry.impl, .variant = entry.variant});
+      const bool tested = entry.impl.rfind("tilewright", 0) == 0;
+      all.push_back(
+          {.role = tested ? Role::tested : Role::peer, .impl = entry.impl, .variant = entry.variant});
       all.back().run = [this, &entry, count = p.batch_count](std::int64_t passes) {
         entry.run(arena_.inputs(), arena_.inputs() + (1 << 15), arena_.outputs(), count, passes);
       };

@@ -93,7 +93,7 @@ void take_working_memory(void* handle) {
     solve("L", "L", "N", "N", &length, &length, &one, &one, &length, &x, &length, 1, 1, 1, 1);
 }
 
-// Lists the usual libraries with integers of this width; the library that the user names comes first.
+// Lists the default libraries with integers of this width; the library that the user names comes first.
 std::vector<std::string> default_libraries(bool wide) {
   std::vector<std::string> names;
   if (const std::string& named = settings().library; !named.empty()) names.push_back(named);

@@ -13,7 +13,7 @@ struct Settings {
   Mode mode = Mode::automatic;
   int verbose = 0;        // TILEWRIGHT_VERBOSE: 1 a summary at exit, 2 each new shape too, 3 each call
   std::string record{};   // TILEWRIGHT_RECORD, with the process's number for %p; "": no record
-  std::string library{};  // TILEWRIGHT_CBLAS: opened before the usual libraries if no BLAS is loaded
+  std::string library{};  // TILEWRIGHT_CBLAS: opened before the default libraries if no BLAS is loaded
 
   bool observes() const { return verbose > 0 || !record.empty(); }
 };

@@ -30,7 +30,7 @@ struct GroupArrays {
   void swap_sides() { std::swap(op_a, op_b), std::swap(m, n), std::swap(a, b), std::swap(lda, ldb); }
 };
 
-// The short way of one multiplication; false where it is none.
+// The fast path of one multiplication; false if it does not apply.
 bool run_single(Context& context, const ProductCall& call, const tilewright_options* options) {
   const GemmProblem& p = call.problem;
   if (p.location != Location::host) return false;

@@ -1,4 +1,4 @@
-// run_chain for the four element types: passes lose their types, and what is wrong with one is told by its
+// run_chain for the four element types: passes lose their types, and errors name a pass by its
 // number.
 #include "tilewright/chain.hpp"
 

@@ -1,5 +1,5 @@
-// GemmPlan::run for the four element types: the short way from operands to the kernel, on which hot loops
-// live, and the full way for everything else.
+// GemmPlan::run for the four element types: the fast path from operands to the kernel, on which hot loops
+// live, and the full path for everything else.
 #include "gemm/plan.hpp"
 
 #include "core/dispatch.hpp"

@@ -152,7 +152,7 @@ void measure(const Case& one, const char* memory, std::size_t elements, int run)
   constexpr int rounds = 15;
   Blocks blocks(elements);
   std::vector<Stack> stacks;
-  std::vector<GemmStack<double>> ours;
+  std::vector<GemmStack<double>> tested;
   for (const auto& shape : one.shapes) {
     // There are as many C as the wanted products need, but no more than fit into as much memory as A and B
     // take.
@@ -161,7 +161,7 @@ void measure(const Case& one, const char* memory, std::size_t elements, int run)
     stacks.push_back(blocks.draw(shape, std::max<std::int64_t>(1, std::min(fitting, wanted)), run));
   }
   double units = 0;
-  for (const Stack& s : stacks) ours.push_back(blocks.stack_of(s)), units += double(s.products.size());
+  for (const Stack& s : stacks) tested.push_back(blocks.stack_of(s)), units += double(s.products.size());
   Context context(quiet());
   std::vector<std::pair<std::string, std::function<void()>>> all;
   for (const int threads : {1, 2}) {
@@ -169,7 +169,7 @@ void measure(const Case& one, const char* memory, std::size_t elements, int run)
     options.threads = threads;
     const std::string suffix = threads == 1 ? "" : two_threads;
     all.emplace_back("tilewright" + suffix,
-                     [&, options] { gemm_stack<double>(context, ours, 1.0, options); });
+                     [&, options] { gemm_stack<double>(context, tested, 1.0, options); });
     if (!has_libxsmm) continue;
     const auto by_threads = [&stacks, threads](auto&& work) {
       for (const Stack& s : stacks) {

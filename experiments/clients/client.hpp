@@ -30,7 +30,7 @@ struct Product {
   double* c;
 };
 
-// A single-threaded CBLAS, from TILEWRIGHT_CBLAS or the usual name.
+// A single-threaded CBLAS, from TILEWRIGHT_CBLAS or the default name.
 class Cblas {
  public:
   Cblas() {

@@ -210,12 +210,12 @@ class SameResult {
 template <int N>
 void compare(const Cblas& cblas, int threads, std::int64_t piece) {
   Mesh<N> mesh;
-  Ours<N> ours(mesh, threads);
+  Ours<N> tested(mesh, threads);
   std::vector<std::pair<std::string, std::function<void()>>> all{
-      {"tilewright calls", [&] { ours.calls(); }},
-      {"tilewright plans", [&] { ours.plans(); }},
-      {"tilewright chain", [&] { ours.chain(false, piece); }},
-      {"tilewright chain with scratch", [&] { ours.chain(true, piece); }},
+      {"tilewright calls", [&] { tested.calls(); }},
+      {"tilewright plans", [&] { tested.plans(); }},
+      {"tilewright chain", [&] { tested.chain(false, piece); }},
+      {"tilewright chain with scratch", [&] { tested.chain(true, piece); }},
       {"eigen", [&] { apply_loop(mesh, threads, EigenProduct<N, false>{}); }},
       {"eigen lazy", [&] { apply_loop(mesh, threads, EigenProduct<N, true>{}); }}};
   // The serial build of OpenBLAS was seen to give wrong results if several threads call it at once.

@@ -173,7 +173,7 @@ class ConfigChoices {
 
   // Returns why a config that was found for another problem or device is not expected to be faster here than
   // the first rule of thumb; "" if it is. The record says that it is, by as much as it was there; the
-  // family's forecast says by how much. Each has its error; the two are weighed by them.
+  // family's forecast says by how much. Each has its error; the two are weighted by them.
   std::string why_slower(const WisdomAnswer& answer, const Config& config) {
     if (answer.match == WisdomMatch::exact || family_.cost == nullptr || config == first_rule()) return "";
     if (!rule_cost_) rule_cost_ = family_.cost(first_rule());

@@ -155,7 +155,7 @@ nlohmann::json gemm_device_coefficients(const GemmTime& time, const SustainedRat
 
 void take_gemm_device(const nlohmann::json& coefficients, GemmTime& time, SustainedRate& sustained) {
   SustainedRate read;
-  // Models of before told a factor on the formula, which cannot be held against it.
+  // Older models contain a factor on the formula, which cannot be compared with it.
   if (coefficients.contains("sustained") && !coefficients["sustained"].contains("factor"))
     read = numbers<SustainedRate>(coefficients["sustained"]);
   time = numbers<GemmTime>(coefficients), sustained = read;

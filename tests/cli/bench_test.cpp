@@ -195,7 +195,7 @@ std::vector<bench::Contender> timed_rounds(const std::map<std::string, double>& 
   std::vector<bench::Contender> all;
   for (const auto& [name, time] : seconds) all.push_back({.role = bench::Role::peer, .impl = name});
   all.push_back({.role = bench::Role::memory_loop, .impl = "loop"});
-  all.push_back({.role = bench::Role::ours, .impl = "ours"});
+  all.push_back({.role = bench::Role::tested, .impl = "ours"});
   bench::hold_rounds(
       all,
       [&](bench::Contender& one) {
@@ -334,24 +334,24 @@ TEST(RunCase, MeasuresOursAndAPeerAgainstABound) {
   const bench::Plan plan = cli::plan_bench(flags);
   const auto machine = bench::host_machine(plan);
   const bench::CaseResult result = bench::run_case(*machine, plan.cases.front());
-  EXPECT_EQ(result.ours().impl, "tilewright");
-  EXPECT_EQ(result.ours().seconds.samples, 3);
+  EXPECT_EQ(result.tested().impl, "tilewright");
+  EXPECT_EQ(result.tested().seconds.samples, 3);
   EXPECT_EQ(result.bound_kind, "compute");
   EXPECT_GT(result.bound_share(), 0);
   EXPECT_LE(result.bound_share(), 1);
   for (const bench::Contender& one : result.impls) EXPECT_GE(one.seconds.centre, result.bound_s);
-  EXPECT_LE(result.ours().accuracy.error, result.ours().accuracy.bound);
+  EXPECT_LE(result.tested().accuracy.error, result.tested().accuracy.bound);
   const bench::Contender* peer = result.best(bench::Role::peer);
   if (peer) {
     EXPECT_EQ(peer->impl, "loop_ijk");
-    EXPECT_DOUBLE_EQ(result.ratio(bench::Role::peer), peer->seconds.centre / result.ours().seconds.centre);
+    EXPECT_DOUBLE_EQ(result.ratio(bench::Role::peer), peer->seconds.centre / result.tested().seconds.centre);
   }
   const auto object = bench::json_of(result).front();
   EXPECT_TRUE(object["config"].is_object()) << object["config"];
   EXPECT_EQ(object["batch_count"], plan.cases.front().problem.batch_count);
 }
 
-bench::CaseResult result_with(double ours, double peer, double bound) {
+bench::CaseResult result_with(double tested, double peer, double bound) {
   bench::CaseResult result;
   result.bench_case.family = "gemm_small_cpu";
   result.bench_case.problem = cases::strided(DType::f64, {4, 4, 4}, Scalar::one, 100);
@@ -360,9 +360,9 @@ bench::CaseResult result_with(double ours, double peer, double bound) {
   result.bound_s = bound;
   result.bound_kind = "memory";
   bench::Contender one;
-  one.role = bench::Role::ours;
+  one.role = bench::Role::tested;
   one.impl = "tilewright";
-  one.seconds = {ours, ours, ours, 7};
+  one.seconds = {tested, tested, tested, 7};
   result.impls.push_back(one);
   one.role = bench::Role::peer;
   one.impl = "slow";
@@ -398,7 +398,7 @@ TEST(Summary, FollowsFromItsCases) {
 
 TEST(Summary, TellsTheRegretOfTheDefaultWhereWisdomIsInUse) {
   bench::CaseResult plain = result_with(1, 2, 0.5), wise = result_with(1, 2, 0.5);
-  bench::Contender standard = wise.ours();
+  bench::Contender standard = wise.tested();
   standard.impl = "tilewright_default";
   standard.seconds.centre = 1.25;
   wise.impls.push_back(standard);

@@ -80,11 +80,11 @@ TEST(BenchLu, WrongFactorsAndPivotsAreSeenBeforeAnythingIsTimed) {
   const auto factor = [](double* a, std::int64_t*) { a[3] += 0.1; };
   const auto pivot = [](double*, std::int64_t* pivots) { pivots[2] = 41; };
   using bench::Role;
-  enter(Role::ours, "right", nothing);
+  enter(Role::tested, "right", nothing);
   enter(Role::peer, "wrong factor", factor);
   enter(Role::peer, "wrong pivot", pivot);
-  EXPECT_THROW(enter(Role::ours, "wrong factor", factor), Error);
-  EXPECT_THROW(enter(Role::ours, "wrong pivot", pivot), Error);
+  EXPECT_THROW(enter(Role::tested, "wrong factor", factor), Error);
+  EXPECT_THROW(enter(Role::tested, "wrong pivot", pivot), Error);
   ASSERT_EQ(contest.all().size(), 1u);
   EXPECT_EQ(contest.lines.size(), 4u);
   contest.hold(2);

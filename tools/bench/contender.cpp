@@ -34,7 +34,7 @@ class Order {
 };
 
 bool has_rivals(Role role) {
-  return role != Role::ours && role != Role::compute_loop && role != Role::other_loop;
+  return role != Role::tested && role != Role::compute_loop && role != Role::other_loop;
 }
 
 // Marks contenders that another of their role clearly beats.
@@ -88,11 +88,11 @@ void hold_rounds(std::vector<Contender>& all, const std::function<double(Contend
   for (Contender& one : all) one.seconds = estimate(one.rounds);
 }
 
-std::optional<Estimate> paired_ratio(const std::vector<double>& theirs, const std::vector<double>& ours,
+std::optional<Estimate> paired_ratio(const std::vector<double>& peer_runs, const std::vector<double>& tested,
                                      std::size_t least) {
   std::vector<double> ratios;
-  for (std::size_t r = 0; r < std::min(theirs.size(), ours.size()); ++r)
-    ratios.push_back(theirs[r] / ours[r]);
+  for (std::size_t r = 0; r < std::min(peer_runs.size(), tested.size()); ++r)
+    ratios.push_back(peer_runs[r] / tested[r]);
   if (ratios.size() < least) return std::nullopt;
   return estimate(ratios);
 }
@@ -107,25 +107,25 @@ const Contender* CaseResult::best(Role role) const {
 std::optional<Estimate> CaseResult::paired_ratio(Role role) const {
   const Contender* rival = best(role);
   if (!rival || !bench_case.on_device()) return std::nullopt;
-  return bench::paired_ratio(rival->rounds, ours().rounds, 1);
+  return bench::paired_ratio(rival->rounds, tested().rounds, 1);
 }
 
 std::optional<Estimate> CaseResult::paired_efficiency(Role role) const {
   const Contender* rival = best(role);
   if (!rival) return std::nullopt;
-  return bench::paired_ratio(rival->energy_samples, ours().energy_samples, 2);
+  return bench::paired_ratio(rival->energy_samples, tested().energy_samples, 2);
 }
 
 std::optional<double> CaseResult::error_ratio(Role role) const {
   const Contender* rival = best(role);
   if (!rival) return std::nullopt;
-  return tilewright::error_ratio(ours().accuracy, rival->accuracy);
+  return tilewright::error_ratio(tested().accuracy, rival->accuracy);
 }
 
 double CaseResult::ratio(Role role) const {
   if (const auto paired = paired_ratio(role)) return paired->centre;
   const Contender* rival = best(role);
-  return rival ? rival->seconds.centre / ours().seconds.centre : 0;
+  return rival ? rival->seconds.centre / tested().seconds.centre : 0;
 }
 
 const Contender* CaseResult::without_wisdom() const {
@@ -135,8 +135,8 @@ const Contender* CaseResult::without_wisdom() const {
 }
 
 double CaseResult::default_ratio() const {
-  if (const Contender* standard = without_wisdom()) return standard->seconds.centre / ours().seconds.centre;
-  return ours().plan && match_of(*ours().plan) != WisdomMatch::none ? 1 : 0;
+  if (const Contender* standard = without_wisdom()) return standard->seconds.centre / tested().seconds.centre;
+  return tested().plan && match_of(*tested().plan) != WisdomMatch::none ? 1 : 0;
 }
 
 }  // namespace tilewright::bench

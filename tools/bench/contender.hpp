@@ -21,7 +21,7 @@ namespace tilewright::bench {
 
 // A peer that runs a strided batch where tilewright has another layout is judged separately. Loops of the
 // last kind are reported, but bound nothing.
-enum class Role { ours, peer, strided_peer, memory_loop, l2_loop, compute_loop, other_loop };
+enum class Role { tested, peer, strided_peer, memory_loop, l2_loop, compute_loop, other_loop };
 
 struct Contender {
   Role role = Role::peer;
@@ -84,8 +84,9 @@ void hold_rounds(std::vector<Contender>& contenders, const std::function<double(
 // The measurements of one case: every implementation's best variant, and the bound from the ceilings of the
 // same minutes. report.hpp prints them.
 
-// Returns the ratio of theirs over ours within rounds that both have; absent if these are fewer than `least`.
-std::optional<Estimate> paired_ratio(const std::vector<double>& theirs, const std::vector<double>& ours,
+// Returns the ratio of the peer over tilewright within rounds that both have; absent if these are fewer than
+// `least`.
+std::optional<Estimate> paired_ratio(const std::vector<double>& peer_runs, const std::vector<double>& tested,
                                      std::size_t least);
 
 struct CaseResult {
@@ -105,7 +106,7 @@ struct CaseResult {
   // Keys in addition to those of every family; provenance here describes the GPU.
   nlohmann::json metrics = nlohmann::json::object(), provenance = nlohmann::json::object();
 
-  const Contender& ours() const { return impls.front(); }
+  const Contender& tested() const { return impls.front(); }
   // Returns the fastest of a role; null without any.
   const Contender* best(Role role) const;
   // Returns the time of best(role) over tilewright's: on a GPU the median of the ratios within rounds,
@@ -123,7 +124,7 @@ struct CaseResult {
   // Returns the time without wisdom over the time with it: 1 if wisdom agrees with the rule of thumb, 0 if no
   // wisdom is in use.
   double default_ratio() const;
-  double bound_share() const { return bound_s / ours().seconds.centre; }
+  double bound_share() const { return bound_s / tested().seconds.centre; }
 };
 
 }  // namespace tilewright::bench

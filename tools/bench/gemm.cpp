@@ -48,7 +48,7 @@ class Gemm : public Family {
     output.lines.push_back(table_line(result));
     if (plan_.counters) tell_counters(result, output);
     output.rows = json_of(result);
-    output.seconds = result.ours().seconds.centre;
+    output.seconds = result.tested().seconds.centre;
     summary_.add(result);
     return output;
   }
@@ -116,7 +116,7 @@ class Gemm : public Family {
 
   static void tell_check(const CaseResult& result, CaseOutput& output) {
     const auto ratio = result.error_ratio(Role::peer);
-    const Contender& ours = result.ours();
+    const Contender& tested = result.tested();
     output.lines.push_back(fmt::format(
         "{}: {} right{}", problem_text(result.bench_case),
         result.impls.size() == 1 ? "1 implementation is"
@@ -126,9 +126,9 @@ class Gemm : public Family {
     nlohmann::json row{{"phase", "check"},
                        {"problem", problem_text(result.bench_case)},
                        {"data", to_string(result.bench_case.data)},
-                       {"config", ours.plan ? config_of(*ours.plan) : nlohmann::json()},
+                       {"config", tested.plan ? config_of(*tested.plan) : nlohmann::json()},
                        {"right", result.impls.size()},
-                       {"error_rms", ours.accuracy.rms},
+                       {"error_rms", tested.accuracy.rms},
                        {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
     add_provenance(row);
     row.update(result.provenance);
@@ -139,7 +139,7 @@ class Gemm : public Family {
   // the rows.
   CaseOutput launch_once(const Case& c) {
     const auto stage = machine_->stage(c);
-    std::vector<Contender> all = {stage->ours("tilewright", machine_->context, stage->options())};
+    std::vector<Contender> all = {stage->tested("tilewright", machine_->context, stage->options())};
     std::vector<Absence> absences;
     stage->add_peers(all, absences);
     CaseOutput output;
@@ -159,7 +159,7 @@ class Gemm : public Family {
 
   void tell_races(const CaseResult& result, CaseOutput& output) {
     for (const Contender& one : result.impls) {
-      if (one.role != Role::ours) continue;
+      if (one.role != Role::tested) continue;
       nlohmann::json row = case_keys(result.bench_case);
       row.update({{"phase", "repeat"},
                   {"impl", one.impl},
@@ -178,7 +178,7 @@ class Gemm : public Family {
   void tell_counters(const CaseResult& result, CaseOutput& output) {
     const bool on_device = result.bench_case.on_device();
     for (const Contender& impl : result.impls) {
-      if (impl.role != Role::ours || (!on_device && &impl != &result.ours())) continue;
+      if (impl.role != Role::tested || (!on_device && &impl != &result.tested())) continue;
       const std::string who = on_device ? impl.impl + ": " : "";
       const auto lines =
           impl.plan ? counts_of(*impl.plan) : std::vector<std::string>{"generated code: none for this case"};

@@ -103,9 +103,9 @@ class HostStage : public Stage {
     return options;
   }
 
-  Contender ours(const std::string& impl, Context& context, const GemmOptions& options) override {
+  Contender tested(const std::string& impl, Context& context, const GemmOptions& options) override {
     const std::shared_ptr<Stored> operands = stored(case_.problem);
-    Contender one{.role = Role::ours, .impl = impl, .version = TILEWRIGHT_VERSION, .stored = case_.layout};
+    Contender one{.role = Role::tested, .impl = impl, .version = TILEWRIGHT_VERSION, .stored = case_.layout};
     const auto at = [operands = operands.get()](std::int64_t batch) -> const Operands& {
       return operands->batches[static_cast<std::size_t>(batch)];
     };
@@ -319,12 +319,12 @@ std::vector<std::string> Host::hardware_counts(const Case& c) {
   HostStage on_one(*this, arenas[0], c);
   GemmOptions options = on_one.options();
   options.threads = 1;
-  const Contender ours = on_one.ours("tilewright", context, options);
+  const Contender tested = on_one.tested("tilewright", context, options);
   const double count = double(c.problem.batch_count);
   const auto runs = static_cast<std::int64_t>(counted_problems / count) + 1;
-  ours.run(0);
+  tested.run(0);
   const auto readings = counters.measure([&] {
-    for (std::int64_t i = 0; i < runs; ++i) ours.run(0);
+    for (std::int64_t i = 0; i < runs; ++i) tested.run(0);
   });
   std::string line = "hardware, per problem:";
   for (const CounterReading& reading : readings)

@@ -189,12 +189,12 @@ class HybridFamily : public Family {
     GemmOptions options = c.options;
     options.threads = c.threads;
     if (c.options.target != Target::automatic || c.options.split != SplitRule::model)
-      add_one(c, operands, "tilewright", "asked", Role::ours, options, all, output);
+      add_one(c, operands, "tilewright", "asked", Role::tested, options, all, output);
     for (const Variant& variant : variants) {
       options.target = variant.target, options.split = variant.split;
       options.cpu_share.reset();
       if (wants(variant) && (peers_ || variant.target == Target::automatic))
-        add_one(c, operands, "tilewright", variant.name, Role::ours, options, all, output);
+        add_one(c, operands, "tilewright", variant.name, Role::tested, options, all, output);
     }
     if (!plan_.wants("openblas")) return;
     GemmOptions cpu;
@@ -292,7 +292,7 @@ class HybridFamily : public Family {
 
 const Contender* named(const std::vector<Contender>& all, const std::string& variant) {
   for (const Contender& one : all)
-    if (one.role == Role::ours && one.variant == variant) return &one;
+    if (one.role == Role::tested && one.variant == variant) return &one;
   return nullptr;
 }
 
@@ -319,7 +319,7 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
     row["bound_kind"] = bound.transfer_s > bound.compute_s ? "transfer" : "compute";
   }
   row["metrics"] = {{"variant", one.variant}};
-  if (one.role == Role::ours) {
+  if (one.role == Role::tested) {
     const json run = Access::impl(*one.plan).runner->last_run();
     // A product that ran on the CPU alone has no parts, and one that was not shared has null for some.
     const auto part = [&](const char* key, const json& otherwise) {
@@ -345,7 +345,7 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
   for (const Contender& one : all) {
     json row = row_of(c, memory, one, bound);
     std::string deviation, predicted;
-    if (optimum != nullptr && one.role == Role::ours) {
+    if (optimum != nullptr && one.role == Role::tested) {
       const double off = one.seconds.centre / optimum->seconds.centre - 1;
       row["metrics"]["deviation"] = off;
       deviation = fmt::format("{:.1f} %", 100 * off);

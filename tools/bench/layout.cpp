@@ -53,7 +53,7 @@ class LayoutRun {
         conversion_(machine.conversion(from_.problem, to_.problem, single_->options().threads)) {
     add_part("convert_in", [this](std::int64_t b) { convert_in(b); });
     add_part("convert_out", [this](std::int64_t b) { convert_out(b); });
-    all_.push_back(single_->ours("tilewright", machine.context, single_->options()));
+    all_.push_back(single_->tested("tilewright", machine.context, single_->options()));
     all_.back().what = "direct";
     for (const Stage::Variant& variant : blocks_->variants(std::size_t(std::max(1, machine.plan.configs))))
       add_variant(variant);
@@ -110,13 +110,13 @@ class LayoutRun {
     conversion_.out(blocks_->batch(b % blocks_->batches()), single_->batch(b));
   }
   void add_part(const char* what, std::function<void(std::int64_t)> run) {
-    all_.push_back({.role = Role::ours, .impl = "tilewright", .version = TILEWRIGHT_VERSION, .what = what});
+    all_.push_back({.role = Role::tested, .impl = "tilewright", .version = TILEWRIGHT_VERSION, .what = what});
     all_.back().run = std::move(run);
   }
 
   // Conversions are right if the multiplication between them is.
   void add_multiplication(const std::string& variant, const GemmOptions& options) {
-    Contender one = blocks_->ours("tilewright", machine_.context, options);
+    Contender one = blocks_->tested("tilewright", machine_.context, options);
     one.what = "interleaved", one.variant = variant;
     one.run = [run = std::move(one.run), count = blocks_->batches()](std::int64_t b) { run(b % count); };
     one.check = [this, run = one.run] {
@@ -183,12 +183,12 @@ class LayoutRun {
   // blocks.
   void keep_fastest() {
     for (const char* what : parts)
-      for (const bool ours : {true, false})
+      for (const bool tested : {true, false})
         for (const Contender& one : all_) {
-          if (one.what != what || (one.role == Role::ours) != ours) continue;
+          if (one.what != what || (one.role == Role::tested) != tested) continue;
           const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Contender* kept) {
-            return kept->what == what && (kept->role == Role::ours) == ours &&
-                   (!ours || kept->variant == one.variant);
+            return kept->what == what && (kept->role == Role::tested) == tested &&
+                   (!tested || kept->variant == one.variant);
           });
           if (known == kept_.end())
             kept_.push_back(&one);
@@ -197,10 +197,10 @@ class LayoutRun {
         }
   }
   // Finds the fastest contender of a part.
-  const Contender* find(const std::string& what, bool ours = true) const {
+  const Contender* find(const std::string& what, bool tested = true) const {
     const Contender* best = nullptr;
     for (const Contender* one : kept_)
-      if (one->what == what && (one->role == Role::ours) == ours &&
+      if (one->what == what && (one->role == Role::tested) == tested &&
           (best == nullptr || one->seconds.centre < best->seconds.centre))
         best = one;
     return best;
@@ -254,7 +254,7 @@ class LayoutRun {
     std::string text;
     for (const Contender* part : kept_) {
       const double share = share_of_bound(*part);
-      if (part->role != Role::ours || share == 0) continue;
+      if (part->role != Role::tested || share == 0) continue;
       text += fmt::format("{} {}{} {:.1f} %", text.empty() ? "of the streaming bound:" : ",", part->what,
                           part->variant.empty() ? "" : " with " + part->variant, 100 * share);
     }
@@ -279,7 +279,7 @@ class LayoutRun {
     if (part.accuracy.bound > 0)
       object["error"] = part.accuracy.error, object["error_bound"] = part.accuracy.bound;
     add_energy(object, part, flops(from_.problem) * from_.batches_at_once());
-    if (part.role == Role::ours && !part.variant.empty()) metrics["way"] = part.variant;
+    if (part.role == Role::tested && !part.variant.empty()) metrics["way"] = part.variant;
     if (const double share = share_of_bound(part); share > 0) {
       const auto [bytes, rate] = bound_of(part);
       object["bound_kind"] = "memory", object["ceiling"] = rate * 1e-9, object["bound_share"] = share;

@@ -44,7 +44,7 @@ class Run {
       set_bound();
     }
     for (Contender& one : all_)
-      if (one.role == Role::ours && machine_.plan.races > 0)
+      if (one.role == Role::tested && machine_.plan.races > 0)
         one.moved = stage_->moved(one, machine_.plan.races);
     stage_->tell(all_, result_);
     keep_best_variants();
@@ -55,12 +55,12 @@ class Run {
   // Adds tilewright with and without wisdom or the requested config. On the host the rule of thumb is left
   // out if it gives the same config.
   void add_ours() {
-    all_.push_back(stage_->ours("tilewright", machine_.context, stage_->options()));
+    all_.push_back(stage_->tested("tilewright", machine_.context, stage_->options()));
     const GemmOptions& asked = case_.options;
     if (case_.on_device()) {
       if (asked.config.empty() &&
           (asked.candidate.empty() || (case_.is_large() && asked.candidate == "gpu_large")))
-        all_.push_back(stage_->ours("tilewright_default", machine_.without_wisdom, stage_->options()));
+        all_.push_back(stage_->tested("tilewright_default", machine_.without_wisdom, stage_->options()));
       return;
     }
     const auto plan = all_.back().plan;
@@ -68,7 +68,7 @@ class Run {
     if (!is_wise && asked.config.empty()) return;
     GemmOptions options = stage_->options();
     options.config.clear();
-    Contender standard = stage_->ours("tilewright_default", machine_.without_wisdom, options);
+    Contender standard = stage_->tested("tilewright_default", machine_.without_wisdom, options);
     if (!plan || config_of(*standard.plan) != config_of(*plan)) all_.push_back(std::move(standard));
   }
 
@@ -91,7 +91,7 @@ class Run {
       }
     for (std::size_t i = 0; i < tried.size(); ++i)
       if (declined[i].empty()) {
-        all_.push_back(stage_->ours("tilewright", machine_.context, tried[i]));
+        all_.push_back(stage_->tested("tilewright", machine_.context, tried[i]));
         all_.back().variant = tried[i].config;
       } else {
         result_.absences.push_back(
@@ -102,7 +102,9 @@ class Run {
   // Selects the tried configs that continue.
   void screen_configs() {
     std::vector<double> centres;
-    const auto is_tried = [](const Contender& one) { return one.role == Role::ours && !one.variant.empty(); };
+    const auto is_tried = [](const Contender& one) {
+      return one.role == Role::tested && !one.variant.empty();
+    };
     for (Contender& one : all_) {
       if (!is_tried(one)) continue;
       std::vector<double> turns;
@@ -231,14 +233,14 @@ void check_all(const Stage& stage, const Case& c, std::vector<Contender>& all,
     try {
       one.accuracy = one.check();
     } catch (const Error& error) {
-      if (one.role == Role::ours) throw;
+      if (one.role == Role::tested) throw;
       stage.expect_sound(one, error);
       absences.push_back({name_of(one), error.what()});
       return true;
     }
     if (one.accuracy.passed()) return false;
     const std::string wrong = "wrong result: " + one.accuracy.fault();
-    if (one.role == Role::ours)
+    if (one.role == Role::tested)
       throw Error(ErrorCode::internal, one.impl,
                   fmt::format("{} on {}: {}", name_of(one), problem_text(c), wrong));
     absences.push_back({name_of(one), wrong, true});

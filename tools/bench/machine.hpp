@@ -23,7 +23,7 @@ class Stage {
 
   // Makes a contender of a plan of the case, with or without wisdom, run as the public interface runs it.
   // `options` are options() or extend them.
-  virtual Contender ours(const std::string& impl, Context& context, const GemmOptions& options) = 0;
+  virtual Contender tested(const std::string& impl, Context& context, const GemmOptions& options) = 0;
   virtual GemmOptions options() const = 0;
   // Returns the promising configs to try in addition to the plan's; empty if there is no choice.
   virtual std::vector<nlohmann::json> promising(std::size_t) const { return {}; }

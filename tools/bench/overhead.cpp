@@ -189,9 +189,9 @@ class Overhead : public Family {
     if (std::find(seen_.begin(), seen_.end(), problem_text(one)) != seen_.end()) return {};
     seen_.push_back(problem_text(one));
     const auto stage = machine_->stage(one);
-    std::vector<Contender> calls = {stage->ours("tilewright", machine_->context, stage->options())};
+    std::vector<Contender> calls = {stage->tested("tilewright", machine_->context, stage->options())};
     calls[0].what = "plan_call";
-    calls.push_back({.role = Role::ours, .impl = "tilewright", .what = "api_call"});
+    calls.push_back({.role = Role::tested, .impl = "tilewright", .what = "api_call"});
     calls[1].run = api_call(machine_->context, one, stage->options(), stage->batch(0));
     const peers::PeerCase request{one.problem, one.alpha, one.beta, 1};
     if (const peers::PeerVariant peer = peers::libxsmm_dispatch_call(request); peer.run) {

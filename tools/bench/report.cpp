@@ -73,7 +73,7 @@ json impl_object(const CaseResult& result, const Contender& impl) {
   add_energy(object, impl, result.work_flops);
   object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
   object["error_rms"] = impl.accuracy.rms;
-  if (&impl == &result.ours()) add_comparison(object, result);
+  if (&impl == &result.tested()) add_comparison(object, result);
   if (!result.notes.empty()) object["notes"] = result.notes;
   object["metrics"] = case_metrics(result, impl);
   round_figures(object);
@@ -183,10 +183,10 @@ std::string table_head() { return comparison_table().head(); }
 
 std::string table_line(const CaseResult& result) {
   const double problems = double(result.bench_case.problem.batch_count) * result.bench_case.batches_at_once();
-  const Contender& ours = result.ours();
+  const Contender& tested = result.tested();
   std::vector<std::string> cells = {
-      case_text(result.bench_case), seconds_text(ours.seconds.centre / problems),
-      digits_text(result.work_flops / ours.seconds.centre * 1e-9),
+      case_text(result.bench_case), seconds_text(tested.seconds.centre / problems),
+      digits_text(result.work_flops / tested.seconds.centre * 1e-9),
       share_text(result.bound_share()) + " " + result.bound_kind, ratio_text(result.default_ratio())};
   const auto add_rival = [&](Role role) {
     const Contender* peer = result.best(role);
@@ -203,7 +203,7 @@ std::string table_line(const CaseResult& result) {
   }
   if (result.interleaved_bound_s > 0)
     line += fmt::format("\n  {} of the bound of interleaved batches",
-                        share_text(result.interleaved_bound_s / ours.seconds.centre));
+                        share_text(result.interleaved_bound_s / tested.seconds.centre));
   return line;
 }
 
@@ -249,7 +249,7 @@ void Summary::add(const CaseResult& result) {
   note(group.strided_ratios, result.ratio(Role::strided_peer), c);
   note(group.shares, result.bound_share(), c);
   note(group.default_ratios, result.default_ratio(), c);
-  note(group.interleaved_shares, result.interleaved_bound_s / result.ours().seconds.centre, c);
+  note(group.interleaved_shares, result.interleaved_bound_s / result.tested().seconds.centre, c);
 }
 
 void Summary::add(const Case& c, double ratio, double share) {

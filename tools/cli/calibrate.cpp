@@ -1,4 +1,4 @@
-// The verb `calibrate`: fits the models of this machine's CPU, GPUs and the ways between them, keeps them in
+// The verb `calibrate`: fits the models of this machine's CPU, GPUs and the links between them, keeps them in
 // the user's wisdom, and prints what it finds. src/tune/calibrate measures.
 #include <fmt/format.h>
 

@@ -183,7 +183,7 @@ void add_ceilings(nlohmann::json& json, const std::string& path, const Measured&
       json["ceilings"].push_back(to_json(*one));
 }
 
-// The CBLAS that large products go to, and the peers that bench can hold against ours.
+// The CBLAS that large products go to, and the peers that bench can compare with tilewright.
 nlohmann::json libraries(Context& context, const peers::PeerSearch& search) {
   const auto cblas = Access::impl(context).cblas();
   nlohmann::json json;

@@ -1,5 +1,5 @@
 // Nothing is written before every group has been checked. Small groups run from the caller's own arrays, each
-// by the same way as a single call.
+// as a single call does.
 #include "gemm/cpu_small/groups.hpp"
 
 #include <algorithm>

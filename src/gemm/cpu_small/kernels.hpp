@@ -20,7 +20,7 @@
 namespace tilewright {
 
 // Counts what each small problem would have gained from its own kernel so far, in a table of fixed size
-// without locks. Rare problems give way; lost counts are harmless.
+// without locks. Rare problems are evicted; lost counts are harmless.
 class SmallUses {
  public:
   ~SmallUses() { delete[] slots_.load(); }

@@ -44,7 +44,7 @@ struct SplitSearchResult {
   int tried = 0;
 };
 
-// `time` runs the product by a split and returns its seconds. `way` is guided or exhaustive.
+// `time` runs the product by a split and returns its seconds. `rule` is guided or exhaustive.
 SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitRule rule,
                                const SplitSearch& search, const std::function<double(const Split&)>& time);
 

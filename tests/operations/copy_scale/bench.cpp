@@ -43,7 +43,7 @@ class CopyScaleFamily : public bench::Family {
     const auto decided = decide_copy_scale({Access::impl(context_).wisdom(), problem, c.options.candidate});
     std::vector<double> x(std::size_t(problem.n), 1.0), y(x.size());
     std::vector<bench::Contender> all;
-    all.push_back({.role = bench::Role::ours, .impl = "tilewright"});
+    all.push_back({.role = bench::Role::tested, .impl = "tilewright"});
     all.back().run = [&](std::int64_t) { decided.made.runner->run(a_, x.data(), y.data()); };
     if (plan_.wants("memcpy")) {
       all.push_back({.impl = "memcpy"});
@@ -84,7 +84,7 @@ class CopyScaleFamily : public bench::Family {
       row["gflops"] = flops / one.seconds.centre * 1e-9, row["bound_gflops"] = flops / bound_s * 1e-9;
       row["bound_share"] = bound_s / one.seconds.centre, row["bound_kind"] = "memory";
       add_no_energy(row, "nobody weighs it");
-      if (one.role == bench::Role::ours) {
+      if (one.role == bench::Role::tested) {
         row["config"] = decided.made.runner->config();
         row["wisdom_match"] = to_string(decided.known.match);
       }

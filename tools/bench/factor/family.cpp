@@ -185,17 +185,17 @@ class FactorFamily : public Family {
         output.lines.push_back(fmt::format("{} {}: wrong results, residual ratio {:.3g} of {} allowed",
                                            problem_text(c), one.impl, residual.ratio,
                                            SystemVerifyResult::bound));
-        if (one.role == Role::ours) throw Error(ErrorCode::internal, one.impl, output.lines.back());
+        if (one.role == Role::tested) throw Error(ErrorCode::internal, one.impl, output.lines.back());
         return;
       }
       residuals.push_back(residual);
       all.push_back(std::move(one));
     };
-    FactorLoop ours;
-    ours.run = [&](const FactorBatch& batch, int) {
+    FactorLoop tested;
+    tested.run = [&](const FactorBatch& batch, int) {
       dispatch(batch.dtype, [&]<class T>() { run_routine_of<T>(context_, batch, options); });
     };
-    enter({.role = Role::ours, .impl = "tilewright", .version = TILEWRIGHT_VERSION}, ours);
+    enter({.role = Role::tested, .impl = "tilewright", .version = TILEWRIGHT_VERSION}, tested);
     for (const FactorLoop& loop : loops_of(c, operands.batch(), output.lines))
       enter({.role = Role::peer, .impl = loop.impl, .version = loop.version, .variant = loop.variant}, loop);
     hold_rounds(
@@ -252,7 +252,7 @@ class FactorFamily : public Family {
       row["metrics"] = {{"variant", one.variant}};
       add_energy(row, one, factor_flops(c));
       std::string ratio;
-      if (one.role == Role::ours && peer != nullptr)
+      if (one.role == Role::tested && peer != nullptr)
         if (const auto paired = paired_ratio(peer->rounds, one.rounds, 1)) {
           row["ratio"] = ratio_keys(peer->impl, *paired);
           ours_over_best = paired->centre, ratio = fmt::format("{:.2f}", paired->centre);

@@ -83,8 +83,8 @@ Operands GpuStage::pointers_to(std::int64_t index) {
   return pointers_->at(index);
 }
 
-Contender GpuStage::ours(const std::string& impl, Context& context, const GemmOptions& options) {
-  Contender one{.role = Role::ours, .impl = impl, .version = TILEWRIGHT_VERSION};
+Contender GpuStage::tested(const std::string& impl, Context& context, const GemmOptions& options) {
+  Contender one{.role = Role::tested, .impl = impl, .version = TILEWRIGHT_VERSION};
   one.plan = std::make_shared<const GemmPlan>(plan(context, planned_problem(case_), options));
   GemmOptions on_stream = options;
   on_stream.queue.stream = bench_.stream.get();

@@ -35,7 +35,7 @@ class GpuStage : public Stage {
   GpuStage(GpuBench& bench, GpuArena& arena, const Case& c);
 
   GemmOptions options() const override { return bench_.options(case_); }
-  Contender ours(const std::string& impl, Context& context, const GemmOptions& options) override;
+  Contender tested(const std::string& impl, Context& context, const GemmOptions& options) override;
   std::vector<nlohmann::json> promising(std::size_t count) const override;
   std::vector<Variant> variants(std::size_t count) const override;
   void add_peers(std::vector<Contender>& to, std::vector<Absence>& absences) override;

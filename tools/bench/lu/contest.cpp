@@ -69,7 +69,7 @@ void LuContest::enter(Contender one, LuVariant variant, Factor factor, const Fac
       check(a_.get(), pivots_.data());
     }
   } catch (const Error& error) {
-    if (one.role == Role::ours && error.code() != ErrorCode::unsupported &&
+    if (one.role == Role::tested && error.code() != ErrorCode::unsupported &&
         error.code() != ErrorCode::out_of_memory)
       throw;
     lines.push_back(fmt::format("{} {}: {}", problem_text(case_), name_of(one), error.what()));
@@ -86,7 +86,7 @@ bool LuContest::passes(const Contender& one, LuRecord& record) {
     if (pivots_[i] > std::int64_t(i) && pivots_[i] <= problem_.m) continue;
     lines.push_back(fmt::format("{} {}: pivot {} = {} is not between its row and {}", problem_text(case_),
                                 name_of(one), i + 1, pivots_[i], problem_.m));
-    if (one.role != Role::ours) return false;
+    if (one.role != Role::tested) return false;
     throw Error(ErrorCode::internal, one.impl, lines.back());
   }
   LuVerifyInput in;
@@ -98,7 +98,7 @@ bool LuContest::passes(const Contender& one, LuRecord& record) {
     lines.push_back(fmt::format("{} {}: wrong factors, residual ratio {:.3g} of {} allowed",
                                 problem_text(case_), name_of(one), record.residual.ratio,
                                 LuVerifyResult::bound));
-    if (one.role != Role::ours) return false;
+    if (one.role != Role::tested) return false;
     throw Error(ErrorCode::internal, one.impl, lines.back());
   }
   if (first_pivots_.empty()) first_pivots_ = pivots_;

@@ -110,7 +110,7 @@ class LuFamily : public Family {
   }
 
   void add(const Case& c, const LuVariant& variant, LuContest& contest) {
-    Contender one{.role = Role::ours, .impl = "tilewright"};
+    Contender one{.role = Role::tested, .impl = "tilewright"};
     one.version = TILEWRIGHT_VERSION, one.variant = variant.name;
     if (!simulated()) return contest.enter(std::move(one), variant, factor(context_, c, variant));
     // The check runs the same schedule with its products computed, by shares that are not searched for.
@@ -220,7 +220,7 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   row["target"] = target_of(c, one, record);
   if (row["target"] == "cpu") row["cpu_share"] = 1.0;
   add_shared_keys(row);
-  if (one.role != Role::ours) return row;
+  if (one.role != Role::tested) return row;
   row["config"] = lu_config(report);
   row["wisdom_match"] = to_string(match_of(c, record));
   row["select"] = computes_on_gpus(record) && record.variant.split == SplitRule::model
@@ -238,16 +238,16 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
   const double bound = bound_s(c);
   const Contender* const peer = fastest(contest, Role::peer);
   // Only the blocked implementation has panels and shares.
-  const Contender* const optimum = trials_.exhaustive ? fastest(contest, Role::ours, true) : nullptr;
+  const Contender* const optimum = trials_.exhaustive ? fastest(contest, Role::tested, true) : nullptr;
   for (const Contender& one : contest.all()) {
     json row = row_of(c, memory, one, contest.record(one), bound);
     std::string deviation, ratio, parts, nb;
-    if (one.role == Role::ours && peer != nullptr)
+    if (one.role == Role::tested && peer != nullptr)
       if (const auto paired = paired_ratio(peer->rounds, one.rounds, 1)) {
         row["ratio"] = ratio_keys(peer->impl, *paired);
         ratio = fmt::format("{:.3f}", paired->centre);
       }
-    if (optimum != nullptr && one.role == Role::ours && is_by_panels(contest.record(one).median())) {
+    if (optimum != nullptr && one.role == Role::tested && is_by_panels(contest.record(one).median())) {
       const double off = one.seconds.centre / optimum->seconds.centre - 1;
       row["metrics"]["deviation"] = off;
       deviation = fmt::format("{:.1f} %", 100 * off);
@@ -273,7 +273,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
 // Returns the first contender of a method: the one with the rule's panels, or the first requested ones.
 const Contender* of_variant(const LuContest& contest, const std::string& name) {
   for (const Contender& one : contest.all())
-    if (one.role == Role::ours && (one.variant == name || one.variant.starts_with(name + " nb=")))
+    if (one.role == Role::tested && (one.variant == name || one.variant.starts_with(name + " nb=")))
       return &one;
   return nullptr;
 }

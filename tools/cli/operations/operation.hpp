@@ -56,7 +56,7 @@ class ToolOperation {
   virtual void check_flags(const TuneFlags& flags) const { refuse_flags_of_products(flags, things()); }
   // The problems that the flags name. The context and the machine outlive them.
   virtual Operations tuned(const TuneFlags& flags, Context& context, TuneMachine& machine) const = 0;
-  virtual std::string sweep_name() const { return "sweep_" + name() + ".jsonl"; }  // of the usual log
+  virtual std::string sweep_name() const { return "sweep_" + name() + ".jsonl"; }  // of the default log
   virtual nlohmann::json run_keys(const TuneFlags&) const { return nlohmann::json::object(); }  // of its head
   // Returns advice for a problem on a GPU if there is none; "" for no advice.
   virtual std::string without_gpu() const { return ""; }
