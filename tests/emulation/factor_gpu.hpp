@@ -381,8 +381,8 @@ class FactorRun {
   std::mt19937 generator_;
 };
 
-// An instance of the stencil: the routine for matrices that lie so; Direct is that of the config, or 0 for what
-// the library chooses.
+// An instance of the stencil: the routine for matrices that lie so; Direct is that of the config, or 0 for
+// what the library chooses.
 template <class T, LaneShape P, FactorLie LieA = FactorLie{}, FactorLie LieB = LieA, int Stages = 1,
           int Direct = 0>
 struct FactorCase {

@@ -129,8 +129,8 @@ constexpr int factor_gpu_least_blocks(const FactorGpuShape& s, const FactorGpuCo
   return resident < enough || enough == 0 ? resident : enough;
 }
 
-// Matrices of a thread where a kernel that goes directly is faster: with matrices of two rows instructions are
-// the bound, with larger ones neighbours in a warp read places that lie far apart. So do the stores of a
+// Matrices of a thread where a kernel that goes directly is faster: with matrices of two rows instructions
+// are the bound, with larger ones neighbours in a warp read places that lie far apart. So do the stores of a
 // triangle that takes more than one vector.
 constexpr int factor_gpu_direct(const FactorGpuShape& s, int element_bytes) {
   constexpr int most_rows = 2;
