@@ -45,3 +45,11 @@ def test_overhead(tmp_path):
     rows = run(tmp_path, "bench_overhead.py", "--loop", loop)
     assert {row["bench"] for row in rows} == {"overhead", "import"}
     assert any(row["impl"] == "overhead over c++" and "share" in row for row in rows)
+
+
+def test_systems(tmp_path):
+    rows = run(tmp_path, "bench_systems.py", "--sizes", "2,5", "--batch", "20", "--dtype", "float64,complex64")
+    functions = {"solve", "inv", "det", "cholesky", "qr", "eigh", "svd"}
+    assert {(row["function"], row["dtype"]) for row in rows if row.get("summary")} == {
+        (name, dtype) for name in functions for dtype in ("float64", "complex64")}
+    assert all(row["seconds"] > 0 for row in rows if not row.get("summary"))
