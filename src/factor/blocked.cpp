@@ -33,6 +33,12 @@ class MatrixCopy {
     T* const to = reinterpret_cast<T*>(x.address(p));
     each(x, [&](std::int64_t i, std::int64_t j, std::int64_t place) { to[place] = at(i, j); });
   }
+  void write_triangle(const FactorOperand& x, std::int64_t p, Uplo uplo) {
+    T* const to = reinterpret_cast<T*>(x.address(p));
+    each(x, [&](std::int64_t i, std::int64_t j, std::int64_t place) {
+      if (uplo == Uplo::upper ? i <= j : i >= j) to[place] = at(i, j);
+    });
+  }
   void set_unit() {
     std::fill(elements_.begin(), elements_.end(), T(0));
     for (std::int64_t i = 0; i < rows_; ++i) at(i, i) = T(1);
@@ -204,17 +210,13 @@ template <class T>
 void BlockedRun<T>::store(std::int64_t p, int info) {
   const Routine r = work_.shape.routine;
   if (work_.makes_factor()) return clear_triangle(), a_.write(work_.b, p);
-  if (r == Routine::potrf || r == Routine::getrf || r == Routine::geqrf) a_.write(work_.a, p);
+  if (r == Routine::potrf) a_.write_triangle(work_.a, p, work_.shape.uplo);
+  if (r == Routine::getrf || r == Routine::geqrf) a_.write(work_.a, p);
   if (work_.pivots_out != nullptr)
     for (std::int64_t i = 0; i < work_.steps(); ++i)
       work_.pivots_out[p * work_.steps() + i] = int(pivots_[std::size_t(i)]);
   if (info != 0) return;
-  if (r == Routine::potri) {
-    for (std::int64_t j = 0; j < n_; ++j)
-      for (std::int64_t i = 0; i < n_; ++i)
-        if (upper() ? i <= j : i >= j) a_.at(i, j) = b_.at(i, j);
-    a_.write(work_.a, p);
-  }
+  if (r == Routine::potri) b_.write_triangle(work_.a, p, work_.shape.uplo);
   if (r == Routine::getri) b_.write(work_.a, p);
   if (work_.has_b) b_.write(work_.b, p);
   if (work_.has_c) c_.write(work_.c, p);
@@ -244,8 +246,8 @@ int BlockedRun<T>::factor_cholesky() {
     else
       solve({Side::right, Uplo::lower, Op::conj_trans, Diag::non_unit}, behind, width, diagonal, panel,
             a_.ld());
-    for (std::int64_t j = last; j < n_;
-         j += cholesky_columns) {  // the triangle alone, by columns or rows of blocks
+    // By columns or rows of blocks; of those on the diagonal the other triangle is computed as well.
+    for (std::int64_t j = last; j < n_; j += cholesky_columns) {
       const std::int64_t cols = std::min(cholesky_columns, n_ - j), rows = n_ - j;
       T* const of_j = upper() ? panel + (j - last) * a_.ld() : panel + (j - last);
       if (upper())

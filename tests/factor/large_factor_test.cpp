@@ -110,6 +110,31 @@ TYPED_TEST(LargeFactors, PositiveDefiniteMatrices) {
   });
 }
 
+// Programs keep matrices of their own in the triangle that a routine of the other one leaves alone.
+TYPED_TEST(LargeFactors, TheOtherTriangleIsKept) {
+  using T = TypeParam;
+  const FactorOptions blocked{.candidate = "blocked"}, best;
+  for (const std::int64_t n : {3, 49, 96, 130})
+    for (const FactorOptions& options : {blocked, best})
+      for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
+        const auto is_beside = [&](std::int64_t i, std::int64_t j) {
+          return uplo == Uplo::lower ? i < j : i > j;
+        };
+        MatrixStack<T> a = positive_matrices<T>(n, 2, unsigned(n));
+        const auto each_beside = [&](auto&& f) {
+          for (std::int64_t p = 0; p < 2; ++p)
+            for (std::int64_t i = 0; i < n; ++i)
+              for (std::int64_t j = 0; j < n; ++j)
+                if (is_beside(i, j)) f(a.at(p, i, j));
+        };
+        each_beside([](T& x) { x = T(77); });
+        potrf_batched(this->context_, uplo, a.view(), {}, options);
+        each_beside([&](T& x) { ASSERT_EQ(x, T(77)) << "potrf " << n << options.candidate; });
+        potri_batched(this->context_, uplo, a.view(), {}, options);
+        each_beside([&](T& x) { ASSERT_EQ(x, T(77)) << "potri " << n << options.candidate; });
+      }
+}
+
 // The factor that keeps A is the one in place, to the bit, with zeros beside it, in every arrangement of A
 // and of itself.
 TYPED_TEST(LargeFactors, FactorsBesideTheirMatrices) {

@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t one_within = 1, one_fork = 1u << 16, within_mask = one_fork - 1;
 std::atomic<std::uint32_t> state = 0;
 std::atomic<int> generations = 0;
-std::atomic<bool> had_threads = false, lost_threads = false, is_ending = false;
+std::atomic<bool> had_threads = false, lost_threads = false;
+std::atomic<Clock::rep> opens_at = 0;  // when threads may enter although the process ends; 0: it does not
 thread_local constinit int depth = 0;
 thread_local constinit bool is_forking = false, keeps_others_out = false;
 
@@ -31,17 +32,23 @@ void sleep_briefly() {
 bool close_gate(Clock::duration patience) {
   state.fetch_add(one_fork);
   for (const auto end = Clock::now() + patience;;) {
-    if ((state.load() & within_mask) == 0) return keeps_others_out = true;
+    if ((state.load() & within_mask) == 0) return true;
     if (Clock::now() > end) break;
     sleep_briefly();
   }
   state.fetch_sub(one_fork);
-  state.notify_all();
   return false;
 }
 
 // A thread within a Section may wait for a thread that wants to enter one, so the gate is closed only for
-// short periods. fork does not wait for ever: a child that may not compute is better than none.
+// short periods until no thread is within or all patience is lost.
+bool close_in_turns(Clock::duration patience) {
+  for (const auto end = Clock::now() + patience; Clock::now() < end; sleep_briefly())
+    if (close_gate(std::chrono::milliseconds(20))) return true;
+  return false;
+}
+
+// fork does not wait for ever: a child that may not compute is better than none.
 void before_fork() {
   if (std::exchange(is_forking, true)) return;  // see go_first
   const NoCancel scope;
@@ -49,15 +56,12 @@ void before_fork() {
   constexpr nlink_t of_one = 3;  // /proc/self/task has ".", "..", and a folder for each thread
   had_threads = lost_threads || ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > of_one;
   if (depth > 0) return;  // a signal handler within a call: fork would wait for this very thread
-  constexpr Clock::duration each = std::chrono::milliseconds(20), all = std::chrono::seconds(20);
-  for (const auto end = Clock::now() + all; !close_gate(each) && Clock::now() < end;) sleep_briefly();
+  keeps_others_out = close_in_turns(std::chrono::seconds(20));
 }
 
 void in_parent() {
   is_forking = false;
-  if (!std::exchange(keeps_others_out, false)) return;  // the wait was given up
-  state.fetch_sub(one_fork);
-  state.notify_all();
+  if (std::exchange(keeps_others_out, false)) state.fetch_sub(one_fork);
 }
 
 void in_child() {
@@ -68,50 +72,34 @@ void in_child() {
   if (had_threads) lost_threads = true;
 }
 
-// Libraries that calls use, the host's BLAS among them, are destroyed next: threads that are within a Section
-// leave it first, and others stay outside. The thread that ends the process may go on.
+// Libraries that calls use are destroyed next. The host's BLAS waits for its threads then, for ever where one
+// misses the signal because it computes: so all calls leave first, and others stay outside. The thread that
+// ends the process may go on.
 void before_end() {
-  const bool is_in_call =
-      depth++ > 0;  // a signal handler within a call: others may wait for this very thread
-  constexpr Clock::duration each = std::chrono::milliseconds(20), all = std::chrono::seconds(5);
-  is_ending = true;
-  bool is_closed = false;
-  if (!is_in_call)
-    for (const auto end = Clock::now() + all; !(is_closed = close_gate(each)) && Clock::now() < end;)
-      sleep_briefly();
-  if (!is_closed) state.fetch_add(one_fork);
-  keeps_others_out = false;
+  // In a signal handler within a call others may wait for this very thread.
+  const bool is_in_call = depth++ > 0;
+  if (is_in_call || !close_in_turns(std::chrono::minutes(2))) state.fetch_add(one_fork);
+  // A destructor may wait for a thread that stays outside.
+  opens_at = (Clock::now() + std::chrono::seconds(5)).time_since_epoch().count();
 }
 
-// A thread that enters while the process ends waits for that, but not for ever: a destructor may wait for the
-// thread. Returns true if the gate was opened meanwhile.
-bool opens_before_end() {
-  for (const auto end = Clock::now() + std::chrono::seconds(30); Clock::now() < end; sleep_briefly())
-    if (state.load() < one_fork) return true;
-  return false;
+bool opens_again() {
+  const Clock::rep at = opens_at;
+  return at != 0 && Clock::now().time_since_epoch().count() >= at;
 }
 
 int register_handlers() { return pthread_atfork(before_fork, in_parent, in_child); }
-// Registered when the library is loaded, before_end runs after what the program registers.
+// Registered when the library is loaded, before_end runs after what the program registers later.
 [[maybe_unused]] const int registered = register_handlers() + std::atexit(before_end);
 
 }  // namespace
 
 void enter() noexcept {
   if (depth++ > 0) return;
-  for (;;) {
-    const std::uint32_t before = state.fetch_add(one_within);
-    if (before < one_fork) return;
-    std::uint32_t now = state.fetch_sub(one_within) - one_within;
-    while (now >= one_fork) {
-      if (!is_ending)
-        state.wait(now);
-      else if (!opens_before_end()) {
-        state.fetch_add(one_within);
-        return;
-      }
-      now = state.load();
-    }
+  while (state.fetch_add(one_within) >= one_fork) {
+    if (opens_again()) return;
+    state.fetch_sub(one_within);
+    while (state.load() >= one_fork && !opens_again()) sleep_briefly();
   }
 }
 

@@ -1,7 +1,7 @@
 // Makes fork safe beside other threads: it waits until none is within a Section, because a lock held, or an
 // initialisation begun, by another thread would stay so for ever in the child. Every lock and every static of
 // the library that calls reach is a Mutex or a Once; nothing else registers with pthread_atfork. The end of
-// the process waits likewise, up to five seconds, because what calls use is destroyed then.
+// the process waits likewise, up to two minutes, because what calls use is destroyed then.
 #pragma once
 
 #include <atomic>
