@@ -11,6 +11,7 @@
 
 #include "factor/columns.hpp"
 #include "factor/householder.hpp"
+#include "kernel/factor_cpu/kernel.hpp"
 
 namespace tilewright {
 
@@ -91,7 +92,7 @@ class OneEigenproblem {
   int run(R* values, T* vectors, std::int64_t ldv) {
     if (!is_finite(a_.elements.data(), n_ * n_)) {
       std::fill_n(values, n_, std::numeric_limits<R>::quiet_NaN());
-      return int(std::min<std::int64_t>(n_ * (n_ - 1) / 2, std::numeric_limits<int>::max()));
+      return int(std::min<std::int64_t>(pairs_of_columns(n_), std::numeric_limits<int>::max()));
     }
     const R largest = largest_in_column(a_.elements.data(), n_ * n_), power = power_of_two_below(largest);
     for (T& v : a_.elements) v /= power;
@@ -205,7 +206,7 @@ class OneSingularProblem {
     const std::int64_t count = rows_ * k_;
     if (!is_finite(tall_.data(), count)) {
       std::fill_n(values, k_, std::numeric_limits<R>::quiet_NaN());
-      return int(std::min<std::int64_t>(k_ * (k_ - 1) / 2, std::numeric_limits<int>::max()));
+      return int(std::min<std::int64_t>(pairs_of_columns(k_), std::numeric_limits<int>::max()));
     }
     // Sums of squares stay finite, and those of small columns normal.
     const R power = power_of_two_below(largest_in_column(tall_.data(), count));

@@ -251,6 +251,22 @@ TYPED_TEST(FactorJacobi, ProblemsThatAreNotFiniteHaveAnInfo) {
   }
 }
 
+TYPED_TEST(FactorJacobi, OneValueThatIsNotFiniteHasAnInfo) {
+  using T = TypeParam;
+  const T nan(std::numeric_limits<RealOf<T>>::quiet_NaN());
+  for (const char* candidate : {"lanes", "blocked"}) {
+    Problems<T> one(1, 1, 2), row = make_problems<T>(FactorKind::random, 1, 4, 2);
+    one(0, 0, 0) = T(3), one(1, 0, 0) = nan, row(1, 0, 2) = nan;
+    std::vector<RealOf<T>> values(2);
+    std::vector<int> info(2, -1);
+    const FactorOptions options{.candidate = candidate};
+    syev_batched(this->context, Uplo::lower, one.batch(), values, {InfoMode::all, info.data()}, options);
+    EXPECT_EQ(info, (std::vector<int>{0, 1})) << candidate;
+    EXPECT_EQ(values[0], RealOf<T>(3));
+    EXPECT_EQ(Svd<T>(this->context, row, candidate).info, (std::vector<int>{0, 1})) << candidate;
+  }
+}
+
 std::string jacobi_refusal(auto&& call) {
   try {
     call();

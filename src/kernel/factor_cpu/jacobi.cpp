@@ -39,7 +39,7 @@ class Eigenproblem {
     if (vectors_.data != nullptr) set_unit<A>(vectors_, n_);
     for (int sweep = 0; sweep < most_sweeps; ++sweep)
       if (!rotate_all()) break;
-    return hn::IfThenElse(finite_, left_over(), A::constant(double(n_ * (n_ - 1) / 2)));
+    return hn::IfThenElse(finite_, left_over(), A::constant(double(pairs_of_columns(n_))));
   }
 
   void give_values(const Matrix& values) const {
@@ -284,7 +284,7 @@ class SingularProblem {
     const V power = magnitude.power(), from_scale = A::constant(1 / scale());
     for (std::int64_t j = 0; j < k_; ++j)
       A::store(hn::Mul(hn::Mul(A::load(values.at(j, 0)), from_scale), power), values.at(j, 0));
-    return hn::IfThenElse(magnitude.is_finite(), left, A::constant(double(k_ * (k_ - 1) / 2)));
+    return hn::IfThenElse(magnitude.is_finite(), left, A::constant(double(pairs_of_columns(k_))));
   }
 
   // U is m x k, V^H k x n.

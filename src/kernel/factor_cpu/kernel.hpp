@@ -30,6 +30,9 @@ constexpr std::int64_t lane_elements(std::int64_t rows, std::int64_t cols) {
   return by_columns > by_rows ? by_columns : by_rows;
 }
 
+// The info of eigenvalues and singular values of a matrix that is not finite: every pair of columns is left.
+constexpr std::int64_t pairs_of_columns(std::int64_t n) { return n < 2 ? 1 : n * (n - 1) / 2; }
+
 // The part of a problem that the kernels depend on. Matrices are square n x n except those of getrf, the
 // routines of QR and gesvd with m x n.
 struct LaneShape {
