@@ -10,7 +10,7 @@ set(COMMON_HEADERS <fmt/format.h> ${PROJECT_SOURCE_DIR}/src/core/json.hpp <algor
     <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <tuple> <unordered_map> <vector>)
 set(JOINED_FILES 32)
 # GCC collects its garbage less often: a tenth of its time for a quarter more memory.
-if(TILEWRIGHT_FROM_NOTHING AND TILEWRIGHT_DEVELOPER AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+if(TILEWRIGHT_FROM_NOTHING AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=200> $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
 endif()
 
@@ -47,8 +47,7 @@ function(precompiled_as target other)
   endif()
 endfunction()
 
-# optimised_less(TARGET): in builds for tests, and those of pip that a user waits for, optimises code less if nobody waits
-# for it when it runs.
+# optimised_less(TARGET): optimises code less if nobody waits for it when it runs.
 function(optimised_less target)
-  target_compile_options(${target} PRIVATE $<$<OR:$<CONFIG:RelWithDebInfo>,$<BOOL:${SKBUILD}>>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
 endfunction()
