@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-SERVED = re.compile(r"tilewright: (\d+) of (\d+) calls, ([\d.]+) % of (\S+) flops .* were served here")
+SERVED = re.compile(r"tilewright: (\d+) of (\d+) calls, ([\d.]+) % of (\S+) ([kMGTP]?)FLOP .* were served here")
 # Lines to ignore: they report what was preloaded, the day, an address, a duration (R's system.time, times of gretl,
 # FreeFem++ and SuiteSparse), the number of allocations (FreeFem++ counts those of libraries), or whether a block of
 # memory could grow in place, which depends on the other loaded libraries (UMFPACK's costly reallocations).
@@ -131,8 +131,9 @@ class Runner:
     @staticmethod
     def served(errors):
         found = [one.groups() for one in map(SERVED.search, errors) if one]
+        flops = [float(one[3]) * 1000.0 ** " kMGTP".index(one[4] or " ") for one in found]
         return {"calls": sum(int(one[1]) for one in found), "calls_served": sum(int(one[0]) for one in found),
-                "flops": sum(float(one[3]) for one in found), "flops_served": sum(float(one[2]) / 100 * float(one[3]) for one in found)}
+                "flops": sum(flops), "flops_served": sum(float(one[2]) / 100 * count for one, count in zip(found, flops))}
 
     def unsteady(self, command, folder, plain, again):
         """True if a command's output depends on rounding: its lines differ if OpenBLAS uses the kernels of another processor."""

@@ -15,6 +15,7 @@
 #include "core/host/tell.hpp"
 #include "core/input/failure.hpp"
 #include "core/problem.hpp"
+#include "core/quantity.hpp"
 #include "core/record_log.hpp"
 
 namespace tilewright::blas {
@@ -146,11 +147,11 @@ void print_summary(const Table& table) {
     text +=
         fmt::format("  {} calls had shapes beyond the {} that are kept\n", table.without_place, most_shapes);
   const Totals &here = table.here, &elsewhere = table.elsewhere;
-  text += fmt::format("tilewright: {} of {} calls, {} of {:.4g} flops and {} of {:.4g} s were served here\n",
-                      here.calls, here.calls + elsewhere.calls,
-                      share_text(here.flops, here.flops + elsewhere.flops), here.flops + elsewhere.flops,
+  text += fmt::format("tilewright: {} of {} calls, {} of {} and {} of {} were served here\n", here.calls,
+                      here.calls + elsewhere.calls, share_text(here.flops, here.flops + elsewhere.flops),
+                      flops_text(here.flops + elsewhere.flops),
                       share_text(here.seconds, here.seconds + elsewhere.seconds),
-                      here.seconds + elsewhere.seconds);
+                      seconds_text(here.seconds + elsewhere.seconds));
   tell(text);
 }
 

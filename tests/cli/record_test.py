@@ -30,7 +30,7 @@ class Record(unittest.TestCase):
         listed = self.record("list", log, "--top", "0")
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertNotIn("m=4", listed.stdout)
-        self.assertIn("1 problem, 0.5 s", listed.stdout)
+        self.assertIn("1 problem, 500 ms", listed.stdout)
         self.assertEqual(self.record("list", log, "--top", "-1").returncode, 2)
         (self.folder / "link.jsonl").symlink_to(log)
         for again in (log, self.folder / "link.jsonl"):

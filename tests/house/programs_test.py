@@ -51,8 +51,8 @@ class Programs(unittest.TestCase):
             self.assertFalse(dict(runner.text("some", commands))["all"]["passed"])
 
     def test_the_summary_of_the_library(self):
-        said = ["tilewright: 3 of 4 calls, 25.0 % of 1e+06 flops and 10.0 % of 0.5 s were served here", "else",
-                "tilewright: 1 of 6 calls, 0.0 % of 10 flops and 0.0 % of 0.5 s were served here"]
+        said = ["tilewright: 3 of 4 calls, 25.0 % of 1 MFLOP and 10.0 % of 500 ms were served here", "else",
+                "tilewright: 1 of 6 calls, 0.0 % of 10 FLOP and 0.0 % of 500 ms were served here"]
         self.assertEqual(Runner.served(said), {"calls": 10, "calls_served": 4, "flops": 1000010.0, "flops_served": 250000.0})
 
 

@@ -52,8 +52,8 @@ void merge(const RecordFlags& flags) {
   require_place("output", flags.output);
   check_record(flags.output);
   record_runs(flags.output, all);
-  fmt::print("{} lines of {} logs, {:.6g} s, are added to {}\n", all.size(), flags.logs.size(),
-             seconds_of(all), flags.output);
+  fmt::print("{} lines of {} logs, {}, are added to {}\n", all.size(), flags.logs.size(),
+             seconds_text(seconds_of(all)), flags.output);
 }
 
 std::string seconds_column(double seconds) {
@@ -75,7 +75,7 @@ void list(const RecordFlags& flags) {
         digits_text(one.seconds > 0 ? flops(one.problem) * double(one.count) / one.seconds / 1e9 : 0.0, 3),
         to_string(one.problem));
   }
-  fmt::print("{}, {:.6g} s\n", counted(std::ssize(runs), "problem"), all);
+  fmt::print("{}, {}\n", counted(std::ssize(runs), "problem"), seconds_text(all));
 }
 
 }  // namespace
