@@ -81,6 +81,7 @@ class Files(Case):
         held.join()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("Abacus", (self.work / "backup.jsonl").read_text())
+        self.assertIn("1 record written to ", result.stdout.decode())
 
     def test_rows_that_no_line_may_have_are_refused(self):
         for change, says in (("UPDATE records SET problem = 'nonsense'", "nonsense"),

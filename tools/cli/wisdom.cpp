@@ -37,15 +37,23 @@ struct WisdomFlags {
 };
 
 void require_file(const std::string& argument, const std::string& path) {
+  require_readable(argument, path);
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
-    wrong_use(argument, "{} = '{}' cannot be opened", argument, path);
+    wrong_use(argument, "{} = '{}' cannot be opened: it is not a regular file", argument, path);
 }
 
 struct Known {
   std::vector<WisdomRecord> records;
   std::vector<FittedModel> models;
 };
+
+// Returns "2 records and 1 fitted model".
+std::string counts_text(const Known& known) {
+  const std::string models =
+      known.models.empty() ? "" : " and " + counted(std::ssize(known.models), "fitted model");
+  return counted(std::ssize(known.records), "record") + models;
+}
 
 Known known_to(const Wisdom& wisdom) { return {wisdom.records(), wisdom.models()}; }
 
@@ -109,10 +117,8 @@ void list(const WisdomFlags& flags) {
     print_records(stdout, known.records);
     print_models(stdout, known.models);
   }
-  const std::string models =
-      known.models.empty() ? "" : " and " + counted(std::ssize(known.models), "fitted model");
   fmt::print(
-      json.people(), "{}{}{}\n", counted(std::ssize(known.records), "record"), models,
+      json.people(), "{}{}\n", counts_text(known),
       flags.file.empty() && !flags.shipped ? " of your own; --shipped shows those of tilewright too" : "");
 }
 
@@ -130,7 +136,10 @@ void export_lines(const WisdomFlags& flags) {
     return;
   }
   std::fflush(stdout);
-  write_file({"output", flags.output}, lines);
+  OutputFile file({"output", flags.output});
+  std::FILE* const people = file.is_stdout() ? stderr : stdout;
+  file.write(lines);
+  fmt::print(people, "{} written to {}\n", counts_text(known), flags.output);
 }
 
 // Rows of a database that somebody else made must be what lines of a file must be.
