@@ -163,6 +163,8 @@ double parse_duration(const char* flag, const std::string& text) {
   const std::string unit(end, text.data() + text.size());
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
   constexpr double longest_s = 10000 * 3600.0;
+  if (error == std::errc() && scale != 0 && value <= 0)
+    wrong_use(flag, "{} = '{}' must be positive, as in 90s, 10min or 1h", flag, text);
   if (error != std::errc() || scale == 0 || !(value > 0) || !(value * scale <= longest_s))
     wrong_use(flag, "{} = '{}' is not a time such as 90s, 10min or 1h (at most {:g}h)", flag, text,
               longest_s / 3600);
