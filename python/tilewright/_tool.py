@@ -45,8 +45,8 @@ def _complaint(text, status):
     lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return f"the tool ended with status {status}"
-    said = lines[-1].replace(" (see tilewright --help)", "")
-    unknown = re.search(r"unexpected argument: (?:.* )?--([\w-]+)", said)
+    said = re.sub(r" \(see tilewright[a-z ]* --help\)", "", lines[-1])
+    unknown = re.search(r"unexpected argument: (?:.*? )??--([\w-]+)", said)
     if unknown:
         return f"unknown keyword '{unknown[1].replace('-', '_')}' (expected a flag of the tool)"
     # A keyword has no dashes.

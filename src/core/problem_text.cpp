@@ -268,7 +268,7 @@ class Parser : Parts {
     else if (key == "location")
       problem_.location = read_enum<Location>(value, "location");
     else
-      fail(part, fmt::format("has an unknown key (expected one of {})", fmt::join(all_keys, ", ")));
+      fail(key, fmt::format("is not a key of a problem (expected one of {})", fmt::join(all_keys, ", ")));
   }
 
   static bool is_key(std::string_view name) {
@@ -328,7 +328,8 @@ class LuParser : Parts {
       else if (constexpr std::string_view key = "location="; parts_[i].starts_with(key))
         problem.location = read_enum<Location>(parts_[i].substr(key.size()), "location");
       else
-        fail(parts_[i], "has an unknown key (expected lda or location)");
+        fail(parts_[i].substr(0, parts_[i].find('=')),
+             "is not a key of an LU problem (expected lda or location)");
     }
     return problem;
   }

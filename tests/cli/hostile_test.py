@@ -58,7 +58,7 @@ class Case(unittest.TestCase):
     def assert_one_sentence(self, result, code, *says):
         errors = result.stderr if isinstance(result.stderr, str) else result.stderr.decode(errors="replace")
         self.assertEqual(result.returncode, code, errors)
-        self.assertRegex(errors, r"\Atilewright: [^\n]*\.\n\Z")
+        self.assertRegex(errors, r"\Atilewright: [^\n]*[.?]\n\Z")
         for part in says:
             self.assertIn(str(part), errors)
 

@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
     def assert_one_sentence(self, result, codes=(1, 2)):
         errors = result.stderr.decode()  # it is UTF-8
         self.assertIn(result.returncode, codes, errors)
-        self.assertRegex(errors, r"\Atilewright: [^\n]*\.\n\Z")
+        self.assertRegex(errors, r"\Atilewright: [^\n]*[.?]\n\Z")
         self.assertNotRegex(errors, r"[\x00-\x09\x0b-\x1f\x7f]|json\.exception|basic_|std::|internal error")
         self.assertLess(len(errors), 10000)
         return errors

@@ -123,12 +123,25 @@ class People(cli_test.Case):
         for words, meant in ((("tunee",), "tune"), (("wisdom", "lisst"), "list"), (("explain", HOT, "--candidate", "cpu_smal"), "cpu_small"),
                              (("explain", HOT, "--objectiv", "time"), "--objective"), (("tune", HOT, "--strategy", "locl"), "local"),
                              (("bench", "gemm_smal_cpu"), "gemm_small_cpu"), (("explain", HOT, "--target", "cpuu"), "cpu"),
-                             (("explain", "gem:f64:nn:m=3,n=2,k=4"), "gemm"), (("tune", "--sizes", "4", "--layout", "stridet"), "strided")):
+                             (("explain", "gem:f64:nn:m=3,n=2,k=4"), "gemm"), (("tune", "--sizes", "4", "--layout", "stridet"), "strided"),
+                             (("explain", "gemm:f64:nn:m=3,n=2,k=4:bach=10"), "batch"),
+                             (("gemm", "A.npy", "B.npy", "-o", "C.npy", "--op", "t"), "--op-a' or '--op-b")):
             with self.subTest(words):
                 result = self.tool(*words)
                 self.assertEqual(result.returncode, 2, result.stdout)
                 self.assertIn(f"did you mean '{meant}'?", result.stderr)
         self.assertNotIn("did you mean", self.tool("multiply").stderr)
+        for words, says in ((("tunee",), "'tunee' is not a verb of tilewright; did you mean 'tune'? (see tilewright --help).\n"),
+                            (("wisdom", "x"), "(see tilewright wisdom --help).\n"),
+                            (("gemm", "A.npy", "B.npy", "-o", "C.npy", "--op", "t"), "unexpected argument: --op t; "),
+                            (("explain", HOT, "--target", "cpuu"), "auto, cpu, gpu, hybrid; did you mean 'cpu'?\n"),
+                            (("explain", HOT, "--target"), "--target needs a value"),
+                            (("calibrate", "--budget", "0s"), "--budget = '0s' must be positive"),
+                            (("wisdom", "import", "none.jsonl"), "'none.jsonl' cannot be opened: No such file or directory")):
+            with self.subTest(words):
+                self.assertIn(says, self.tool(*words).stderr)
+        self.assertRegex(self.tool("--help").stdout, "\nExit codes: 0: .*\n +2: ")
+        self.assertNotIn("Exit codes", self.tool("tune", "--help").stdout)
 
     def test_help_is_a_verb_and_json_goes_to_stdout(self):
         self.assertEqual(self.tool("help").stdout, self.tool("--help").stdout)

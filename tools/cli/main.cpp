@@ -109,19 +109,23 @@ void print_welcome() {
 }
 
 int complain(int code, const std::string& message) {
-  std::string sentence =
-      printable(people::with_suggestion(message));  // arguments and files may hold any bytes
+  std::string sentence = message;
   while (sentence.ends_with('\n') || (sentence.ends_with('.') && !sentence.ends_with("...")))
     sentence.pop_back();
+  sentence = printable(people::with_suggestion(sentence));  // arguments and files may hold any bytes
   for (char& c : sentence)
     if (c == '\n') c = ' ';
   std::fflush(stdout);
-  sentence = "tilewright: " + sentence + ".";
+  sentence = "tilewright: " + sentence + (sentence.ends_with("'?") ? "" : ".");
   if (::isatty(STDERR_FILENO) != 0) sentence = people::wrapped(sentence);  // scripts read one line
   sentence += '\n';
   (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);  // a failure to write cannot be reported
   return code;
 }
+
+constexpr const char* exit_codes =
+    "Exit codes: 0: success; 1: the job failed, was stopped, or did not pass a check;\n"
+    "            2: wrong use: a verb, flag, value or input is not valid, not there or not supported.\n";
 
 int exit_code(ErrorCode code) {
   return code == ErrorCode::invalid_argument || code == ErrorCode::unsupported ? 2 : 1;
@@ -185,7 +189,17 @@ void add_flags(const CLI::App& app, std::vector<std::string>& flags) {
   for (const CLI::App* verb : app.get_subcommands()) add_flags(*verb, flags);
 }
 
-// Returns the first word that should name a verb and does not, with the verbs before it; "" if all do.
+std::string see_help(const std::string& words) { return fmt::format(" (see {} --help)", words); }
+
+// Returns the tool's name and the verbs that were given.
+std::string words_of(const CLI::App& app) {
+  std::string words = "tilewright";
+  for (auto verbs = app.get_subcommands(); !verbs.empty(); verbs = verbs.front()->get_subcommands())
+    words += " " + verbs.front()->get_name();
+  return words;
+}
+
+// Returns a sentence about the first word that should name a verb and does not; "" if all do.
 std::string unknown_verb(const CLI::App& app, std::span<const std::string> words) {
   const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
   if (words.empty() || verbs.empty() || words[0].starts_with('-')) return "";
@@ -193,9 +207,10 @@ std::string unknown_verb(const CLI::App& app, std::span<const std::string> words
     if (verb->check_name(words[0])) return unknown_verb(*verb, words.subspan(1));
   std::vector<std::string> known;
   for (const CLI::App* verb : verbs) known.push_back(verb->get_name());
-  return fmt::format("'{}' is not a verb of {} (expected one of {})", words[0],
-                     app.get_parent() == nullptr ? "tilewright" : "tilewright " + app.get_name(),
-                     fmt::join(known, ", "));
+  const std::string name = app.get_parent() == nullptr ? "tilewright" : "tilewright " + app.get_name();
+  return fmt::format("'{}' is not a verb of {} (expected one of {})", words[0], name,
+                     fmt::join(known, ", ")) +
+         see_help(name);
 }
 
 // Words of the interface that this version does not implement: refused with that reason, not as a misspelt
@@ -229,12 +244,17 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
   const std::size_t colon = text.find(": ");
   const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 2);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    const std::string first = rest.substr(0, rest.find_first_of(" ="));
+    const std::vector<std::string> left = app.remaining(true);  // in their order, which the text reverses
+    const std::string first = left.empty() ? "" : left.front().substr(0, left.front().find('='));
     std::vector<std::string> flags;
     if (first.starts_with("--")) add_flags(app, flags);
-    return "unexpected argument: " + rest + people::did_you_mean(first, flags);
+    return fmt::format("unexpected argument: {}{}",
+                       left.empty() ? rest : fmt::format("{}", fmt::join(left, " ")),
+                       people::did_you_mean(first, flags));
   }
   if (text == "A subcommand is required") return "a verb is required";
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && rest.starts_with("1 required "))
+    return text.substr(0, colon) + " needs a value";
   // Validators' messages continue the name of their option: "--threads" and "= '0' is not ...".
   if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr && !rest.empty())
     return text.substr(0, colon) + " " + rest;
@@ -286,16 +306,15 @@ int run(int argc, char** argv) {
   if (has_empty_json(words)) return complain(2, "--json is empty (see tilewright --help)");
   if (const auto text = unbuilt_text(words); !text.empty()) return complain(2, text);
   // Checked before --help, which cannot describe a verb that does not exist.
-  if (const auto unknown = unknown_verb(app, words); !unknown.empty())
-    return complain(2, unknown + " (see tilewright --help)");
+  if (const auto unknown = unknown_verb(app, words); !unknown.empty()) return complain(2, unknown);
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", wrapped_help(app));
+    fmt::print("{}{}", wrapped_help(app), app.get_subcommands().empty() ? exit_codes : "");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --version
-    return complain(2, fmt::format("{} (see tilewright --help)", parse_error_text(app, error)));
+    return complain(2, parse_error_text(app, error) + see_help(words_of(app)));
   } catch (const Error& error) {
     throw with_flag(app, error);
   }

@@ -2,6 +2,7 @@
 #include "people/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +61,30 @@ std::vector<std::string> listed_words(std::string_view text) {
   }
   end_word();
   return words;
+}
+
+// Names beyond this number hide the suggestion, which is then given without them.
+bool is_long(std::string_view list) {
+  constexpr std::ptrdiff_t most_names = 6;
+  return std::count(list.begin(), list.end(), ',') >= most_names;
+}
+
+// "'gem' is not a family (expected one of gemm, lu) (see ...)": `at` is where the brackets of the list begin,
+// `end` where the list ends.
+std::string before_brackets(const std::string& message, std::size_t at, std::size_t end,
+                            std::string_view list, const std::string& meant) {
+  const bool leaves_out = is_long(list) && end < message.size() && message[end] == ')';
+  return message.substr(0, at) + meant + message.substr(leaves_out ? end + 1 : at);
+}
+
+// "'cpuu' is not one of cpu, gpu (see ...)": `at` is where "is not one of" begins, `end` where the list ends.
+std::string behind_list(const std::string& message, std::size_t at, std::size_t end, std::string_view list,
+                        const std::string& meant) {
+  const std::size_t see = std::min(message.find(" (see ", at), message.size());
+  const bool leaves_out = is_long(list) && (end == message.size() || end == see + 1);
+  const std::string said =
+      leaves_out ? message.substr(0, at) + "is not a known value" : message.substr(0, see);
+  return said + meant + message.substr(see);
 }
 
 }  // namespace
@@ -143,8 +168,14 @@ std::string bold(std::FILE* out, const std::string& text) {
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
-  const std::string meant = closest(word, words);
-  return meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant);
+  constexpr std::size_t least_letters = 3, most_continuations = 3;
+  std::vector<std::string> meant;
+  if (word.size() >= least_letters)
+    for (const std::string& one : words)
+      if (one.starts_with(std::string(word) + '-') && std::count(meant.begin(), meant.end(), one) == 0)
+        meant.push_back(one);
+  if (meant.empty() || meant.size() > most_continuations) meant = {closest(word, words)};
+  return meant.front().empty() ? "" : fmt::format("; did you mean '{}'?", fmt::join(meant, "' or '"));
 }
 
 std::string with_suggestion(const std::string& message) {
@@ -153,11 +184,17 @@ std::string with_suggestion(const std::string& message) {
     return message;
   const std::size_t open = message.rfind('\'', close - 1);
   if (open == std::string::npos) return message;
-  for (const std::string_view before : {"is not one of ", "expected one of ", "(expected "}) {
+  for (const std::string_view before : {"is not one of ", " (expected one of ", " (expected "}) {
     const std::size_t at = message.find(before, close);
     if (at == std::string::npos) continue;
     const std::string_view word = std::string_view(message).substr(open + 1, close - open - 1);
-    return message + did_you_mean(word, listed_words(std::string_view(message).substr(at + before.size())));
+    const std::size_t begin = at + before.size();
+    const std::size_t end = std::min(message.find_first_of("();", begin), message.size());
+    const std::string_view list = std::string_view(message).substr(begin, end - begin);
+    const std::string meant = did_you_mean(word, listed_words(list));
+    if (meant.empty()) return message;
+    return before.starts_with(' ') ? before_brackets(message, at, end, list, meant)
+                                   : behind_list(message, at, end, list, meant);
   }
   return message;
 }

@@ -44,11 +44,12 @@ std::string wrapped(const std::string& text, std::size_t indent = 2);
 // Returns the text, bold if `out` is a terminal that shows it: not with NO_COLOR or TERM=dumb.
 std::string bold(std::FILE* out, const std::string& text);
 
-// Returns " (did you mean 'tune'?)", or "" if none of the words is close enough.
+// Returns "; did you mean 'tune'?", or "" if none of the words is close enough. Words that continue this one
+// behind a dash are all named: "--op" may mean '--op-a' or '--op-b'.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& words);
 
-// Adds that to a message about a word that is not among those which the message lists, as in
-// "strategy = 'locl' is not one of exhaustive, random, local".
+// Puts that into a message about a word that is not among those which the message lists, as in
+// "strategy = 'locl' is not one of exhaustive, random, local". A long list then gives way to it.
 std::string with_suggestion(const std::string& message);
 
 }  // namespace tilewright::people
