@@ -64,7 +64,7 @@ std::vector<std::string> listed_words(std::string_view text) {
 }
 
 // Names beyond this number hide the suggestion, which is then given without them.
-bool is_long(std::string_view list) {
+bool has_many_names(std::string_view list) {
   constexpr std::ptrdiff_t most_names = 6;
   return std::count(list.begin(), list.end(), ',') >= most_names;
 }
@@ -73,7 +73,7 @@ bool is_long(std::string_view list) {
 // `end` where the list ends.
 std::string before_brackets(const std::string& message, std::size_t at, std::size_t end,
                             std::string_view list, const std::string& meant) {
-  const bool leaves_out = is_long(list) && end < message.size() && message[end] == ')';
+  const bool leaves_out = has_many_names(list) && end < message.size() && message[end] == ')';
   return message.substr(0, at) + meant + message.substr(leaves_out ? end + 1 : at);
 }
 
@@ -81,7 +81,7 @@ std::string before_brackets(const std::string& message, std::size_t at, std::siz
 std::string behind_list(const std::string& message, std::size_t at, std::size_t end, std::string_view list,
                         const std::string& meant) {
   const std::size_t see = std::min(message.find(" (see ", at), message.size());
-  const bool leaves_out = is_long(list) && (end == message.size() || end == see + 1);
+  const bool leaves_out = has_many_names(list) && (end == message.size() || end == see + 1);
   const std::string said =
       leaves_out ? message.substr(0, at) + "is not a known value" : message.substr(0, see);
   return said + meant + message.substr(see);
