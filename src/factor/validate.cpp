@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <vector>
 
 #include "core/fields.hpp"
 #include "core/input/checked.hpp"
+#include "core/product/overlap.hpp"
 #include "core/refuse.hpp"
 #include "device/team.hpp"
 #include "factor/call.hpp"
@@ -17,42 +21,53 @@ void refuse_batch(const FactorOperand& x, const std::string& fault) {
   refuse_argument(x.name, fmt::format("{} {}", x.name, fault));
 }
 
-// A distance of rows or columns that makes elements coincide. Those that are read may.
-bool coincides(const FactorOperand& x) {
-  if (x.rows <= 1 && x.cols <= 1) return false;
-  if (x.cols <= 1) return x.row_stride == 0;
-  if (x.rows <= 1) return x.col_stride == 0;
-  const std::int64_t least = std::min(std::abs(x.row_stride), std::abs(x.col_stride));
-  const std::int64_t most = std::max(std::abs(x.row_stride), std::abs(x.col_stride));
-  const std::int64_t inner = std::abs(x.row_stride) == least ? x.rows : x.cols;
-  return least == 0 || most / least < inner;
+// The directions in which elements of a matrix follow one another. Interleaved problems fill the gaps.
+std::array<Step, 2> steps_within(const FactorOperand& x) {
+  return {Step{x.rows, x.row_stride}, Step{x.cols, x.col_stride}};
 }
 
-void check_levels(const FactorOperand& x, bool written) {
-  for (std::size_t i = 0; i < x.level_count; ++i) {
+void check_levels(const FactorOperand& x) {
+  for (std::size_t i = 0; i < x.level_count; ++i)
     if (x.levels[i].count < 0)
       refuse_batch(x, fmt::format("has {} problems, a negative count", x.levels[i].count));
-    const bool repeats =
-        x.pointers == nullptr && x.block == 0 && x.levels[i].count > 1 && x.levels[i].stride == 0;
-    if (written && repeats && x.rows > 0 && x.cols > 0)
-      refuse_batch(x, "is written, but its problems lie at stride 0, on one another");
-  }
   if (x.count() < 0) refuse_batch(x, "has more problems than 64 bits count");
+}
+
+// Matrices that are written must not share elements; rows of several may alternate, as those of products.
+void check_apart(const FactorOperand& x) {
+  const auto within = steps_within(x);
+  if (!plainly_apart(within, 1))
+    refuse_batch(x,
+                 fmt::format("is written, but elements of its {} x {} matrices coincide at strides {} and {}",
+                             x.rows, x.cols, x.row_stride, x.col_stride));
+  if (x.pointers != nullptr || x.block > 0) return;
+  std::vector<Step> steps(within.begin(), within.end());
+  for (std::size_t i = x.level_count; i-- > 0;) {  // the innermost first
+    const auto& level = x.levels[i];
+    if (level.count > 1 && level.stride == 0)
+      refuse_batch(x, "is written, but its problems lie at stride 0, on one another");
+    std::int64_t extent = 1;
+    for (const Step& step : steps)
+      extent = saturating_sum(extent, saturating_product(step.count - 1, std::abs(step.stride)));
+    steps.push_back({level.count, level.stride});
+    if (!plainly_apart(steps, 1))
+      refuse_batch(x, fmt::format("is written, but its stride = {} is smaller than the {} elements that {}: "
+                                  "neighbouring problems would overlap",
+                                  level.stride, extent,
+                                  i + 1 == x.level_count ? "one matrix spans" : "it steps over"));
+  }
 }
 
 void check_operand(const FactorOperand& x, bool written, Location location) {
   if (x.rows < 0 || x.cols < 0)
     refuse_batch(x, fmt::format("is {} x {}: sizes must not be negative", x.rows, x.cols));
-  check_levels(x, written);
+  check_levels(x);
   if (x.rows == 0 || x.cols == 0 || x.count() == 0) return;
   if (x.data == nullptr && x.pointers == nullptr) refuse_batch(x, "is null");
   if (x.block < 0) refuse_batch(x, fmt::format("has block = {}, which is negative", x.block));
   if ((x.block > 0 || x.pointers != nullptr || x.row_stride == 1) && x.col_stride < x.rows && x.cols > 1)
     refuse_batch(x, fmt::format("has ld = {}, which is smaller than its {} rows", x.col_stride, x.rows));
-  if (written && coincides(x))
-    refuse_batch(x,
-                 fmt::format("is written, but elements of its {} x {} matrices coincide at strides {} and {}",
-                             x.rows, x.cols, x.row_stride, x.col_stride));
+  if (written) check_apart(x);
   if (x.pointers != nullptr && location == Location::host)
     for (std::int64_t p = 0; p < x.count(); ++p)
       if (x.pointers[p] == nullptr) refuse_argument(x.name, fmt::format("{}[{}] is null", x.name, p), p);
