@@ -2,6 +2,8 @@
 // at which one matrix fills vectors by itself.
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <type_traits>
 #include <vector>
 
 #include "core/dispatch.hpp"
@@ -316,14 +318,33 @@ int BlockedRun<T>::first_zero() {
   return 0;
 }
 
+// x * 2^exponent; parts of complex numbers overflow and underflow by themselves.
+template <class T>
+T scaled(T x, int exponent) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::scalbn(x, exponent);
+  else
+    return {std::scalbn(x.real(), exponent), std::scalbn(x.imag(), exponent)};
+}
+
+// The product of the pivots as det * 2^exponent, with factors near 1: so nothing overflows on the way.
 template <class T>
 T BlockedRun<T>::determinant() {
   T det(1);
+  std::int64_t exponent = 0;
+  const auto near_one = [&](T x) {
+    const auto size = std::max(std::abs(std::real(x)), std::abs(std::imag(x)));
+    if (!(size > 0) || !std::isfinite(size)) return x;
+    const int own = std::ilogb(size);
+    exponent += own;
+    return scaled(x, -own);
+  };
   for (std::int64_t i = 0; i < n_; ++i) {
-    det = product(det, a_.at(i, i));
+    det = near_one(product(det, near_one(a_.at(i, i))));
     if (pivots_[std::size_t(i)] != i + 1) det = -det;
   }
-  return det;
+  constexpr std::int64_t out_of_range = 1 << 12;
+  return scaled(det, int(std::clamp(exponent, -out_of_range, out_of_range)));
 }
 
 std::string blocked_declines(const FactorRequest& r) {

@@ -78,6 +78,31 @@ TYPED_TEST(FactorBatches, InversesAndDeterminants) {
   });
 }
 
+// Values of which some products leave the range, on the diagonal in both orders; exchanged rows for the sign.
+TYPED_TEST(FactorBatches, DeterminantsDoNotOverflowOnTheWay) {
+  using T = TypeParam;
+  using R = RealOf<T>;
+  constexpr R most = std::numeric_limits<R>::max(), least = std::numeric_limits<R>::min();
+  constexpr R infinite = std::numeric_limits<R>::infinity();
+  const R large = sizeof(R) == 4 ? R(0x1p100) : R(0x1p830), small = R(1) / large, half = most / 2;
+  const struct {
+    std::vector<R> diagonal;
+    R det;
+  } cases[] = {
+      {{large, large, small, small}, 1},       {{small, small, large, large}, 1},
+      {{large, large, -small, 3}, -3 * large}, {{least, least, 1 / small, 1}, 0},
+      {{large, large, large, -1}, -infinite},  {{half, half, small, small}, half / large * (half / large)},
+      {{small, small, small, 1}, 0},           {{large, large, 0, 1}, 0}};
+  for (const char* candidate : {"lanes", "blocked"})
+    for (const auto& one : cases) {
+      MatrixStack<T> a(4, 4, 1);
+      for (std::int64_t i = 0; i < 4; ++i) a.at(0, i, (i + 1) % 4) = T(one.diagonal[std::size_t(i)]);
+      std::vector<T> det(1);
+      det_batched(this->context_, a.read(), std::span(det), {.candidate = candidate});
+      EXPECT_EQ(det[0], T(one.det == 0 ? 0 : -one.det)) << candidate << one.det;
+    }
+}
+
 TYPED_TEST(FactorBatches, PositiveDefiniteMatrices) {
   using T = TypeParam;
   this->each([&](const FactorOptions& options, std::int64_t n, std::int64_t nrhs, std::int64_t count) {
@@ -323,6 +348,20 @@ TEST_F(FactorFailures, NothingToDo) {
   EXPECT_EQ(value, 5);
 }
 
+// Bands of rows of one larger matrix do not share elements, though each spans those of the others.
+TEST_F(FactorFailures, RowsOfProblemsMayAlternate) {
+  const MatrixStack<double> a = random_matrices<double>(3, 3, 4, 1), b = random_matrices<double>(3, 2, 4, 2);
+  MatrixStack<double> x = b, band(12, 2, 1);
+  for (std::int64_t p = 0; p < 4; ++p)
+    for (std::int64_t j = 0; j < 2; ++j)
+      for (std::int64_t i = 0; i < 3; ++i) band.at(0, p * 3 + i, j) = b.at(p, i, j);
+  gesv_batched(context_, a.read(), x.view());
+  gesv_batched(context_, a.read(), StridedBatch<double>({band.data.data(), 3, 2, 12}, 3, 4));
+  for (std::int64_t p = 0; p < 4; ++p)
+    for (std::int64_t j = 0; j < 2; ++j)
+      for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(band.at(0, p * 3 + i, j), x.at(p, i, j));
+}
+
 TEST_F(FactorFailures, BadArgumentsAreNamedAndNothingIsWritten) {
   MatrixStack<double> a = random_matrices<double>(3, 3, 4, 1), b = random_matrices<double>(3, 2, 4, 2);
   const std::vector<double> before = b.data;
@@ -341,6 +380,20 @@ TEST_F(FactorFailures, BadArgumentsAreNamedAndNothingIsWritten) {
   refused("b", "b is written, but its problems lie at stride 0, on one another", [&] {
     gesv_batched(context_, a.read(), StridedBatch<double>({b.data.data(), 3, 2, 3}, 0, 4));
   });
+  refused(
+      "b",
+      "b is written, but its stride = 5 is smaller than the 6 elements that one matrix spans: neighbouring "
+      "problems would overlap",
+      [&] {
+        gesv_batched(context_, a.read(), StridedBatch<double>({b.data.data(), 3, 2, 3}, 5, 4));
+      });
+  MatrixBatch<double> levels = b.view();
+  levels.level_count = 2, levels.levels[0] = {2, 11}, levels.levels[1] = {2, 6};
+  refused(
+      "b",
+      "b is written, but its stride = 11 is smaller than the 12 elements that it steps over: neighbouring "
+      "problems would overlap",
+      [&] { gesv_batched(context_, a.read(), levels); });
   refused("a", "a has ld = 2, which is smaller than its 3 rows", [&] {
     gesv_batched(context_, StridedBatch<const double>({a.data.data(), 3, 3, 2}, 9, 4), b.view());
   });

@@ -15,6 +15,50 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewright {
 namespace HWY_NAMESPACE {
 
+// A product of elements as product * step^count, whose parts neither overflow nor underflow on the way.
+template <class A>
+class ScaledProduct {
+  using V = typename A::V;
+  static constexpr bool is_double = sizeof(typename A::Real) == 8;
+  static constexpr double step = is_double ? 0x1p512 : 0x1p64, root = is_double ? 0x1p256 : 0x1p32;
+
+ public:
+  ScaledProduct() : product_(A::one()), count_(A::zero()) {}
+  void multiply(V x) {
+    if (rescale(x)) rescale(x);  // all elements lie within two steps
+    product_ = A::multiply(product_, x);
+    rescale(product_);
+  }
+  template <class Mask>
+  void negate(Mask lanes) {
+    product_ = hn::IfThenElse(lanes, hn::Neg(product_), product_);
+  }
+  // Three steps leave the range from any product near 1.
+  V value() const {
+    V value = product_;
+    for (double passed = 0; passed < 3; ++passed) {
+      value = hn::IfThenElse(hn::Gt(count_, A::constant(passed)), hn::Mul(value, A::constant(step)), value);
+      value =
+          hn::IfThenElse(hn::Lt(count_, A::constant(-passed)), hn::Mul(value, A::constant(1 / step)), value);
+    }
+    return value;
+  }
+
+ private:
+  // Brings what lies outside [1 / root, root) nearer to 1 by a step. Returns false if nothing does.
+  bool rescale(V& x) {
+    const V size = A::size(x), one = A::constant(1);
+    const auto large = hn::Ge(size, A::constant(root)), small = hn::Lt(size, A::constant(1 / root));
+    if (hn::AllFalse(typename A::D(), hn::Or(large, small))) return false;
+    x = hn::IfThenElse(large, hn::Mul(x, A::constant(1 / step)), x);
+    x = hn::IfThenElse(small, hn::Mul(x, A::constant(step)), x);
+    count_ = hn::IfThenElse(large, hn::Add(count_, one), count_);
+    count_ = hn::IfThenElse(small, hn::Sub(count_, one), count_);
+    return true;
+  }
+  V product_, count_;
+};
+
 // The elimination of one vector of problems; see LaneGroup for the arrays.
 template <class A>
 class Elimination {
@@ -85,15 +129,12 @@ class Elimination {
 
   // The product of the pivots, with the sign of the permutation.
   V determinant() const {
-    V det = A::one();
+    ScaledProduct<A> det;
     for (std::int64_t k = 0; k < n_; ++k) {
-      det = A::multiply(det, A::load(a_.at(k, k)));
-      if (partial_) {
-        const auto stays = hn::Eq(exchanges_.rows(k), A::constant(double(k)));
-        det = hn::IfThenElse(stays, det, hn::Neg(det));
-      }
+      det.multiply(A::load(a_.at(k, k)));
+      if (partial_) det.negate(hn::Ne(exchanges_.rows(k), A::constant(double(k))));
     }
-    return det;
+    return det.value();
   }
 
   V zero_pivot() const { return first_zero<A>(a_, n_); }

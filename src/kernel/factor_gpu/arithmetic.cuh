@@ -104,6 +104,46 @@ struct FactorGpuInverse {
   __device__ __forceinline__ T times(T x) const { return product_of(times_real(x, enlarged), inverse); }
 };
 
+// A product of elements as product * step^count, whose parts neither overflow nor underflow on the way.
+template <class T>
+struct FactorGpuProduct {
+  using R = typename FactorGpuReal<T>::Type;
+  T product;
+  int count = 0;
+
+  __device__ __forceinline__ explicit FactorGpuProduct(T first) : product(first) {}
+  // Elements lie within two steps of [1 / root, root), products of two that lie in it within one.
+  __device__ __forceinline__ void multiply(T x) {
+    if (rescale(x)) rescale(x);
+    product = product_of(product, x);
+    rescale(product);
+  }
+  // Three steps leave the range from any product near 1.
+  __device__ __forceinline__ T value() const {
+    T value = product;
+    const int steps = count < 0 ? -count : count;
+    for (int passed = 0; passed < 3 && passed < steps; ++passed)
+      value = times_real(value, count < 0 ? smaller : larger);
+    return value;
+  }
+
+ private:
+  static constexpr R larger = R(sizeof(R) == 4 ? 0x1p64 : 0x1p512), smaller = R(1) / larger,
+                     root = R(sizeof(R) == 4 ? 0x1p32 : 0x1p256);
+
+  // Brings x nearer to 1 by a step if it lies outside [1 / root, root); returns true if it did.
+  __device__ __forceinline__ bool rescale(T& x) {
+    const R re = magnitude_of(real_part(x)), im = magnitude_of(imaginary_part(x)), size = re < im ? im : re;
+    if (size >= root)
+      x = times_real(x, smaller), ++count;
+    else if (size < R(1) / root)
+      x = times_real(x, larger), --count;
+    else
+      return false;
+    return true;
+  }
+};
+
 // The root of d by one step from d * inverse, where `inverse` is that of the root, nearly.
 template <class R>
 __device__ __forceinline__ R root_of(R d, R inverse) {

@@ -65,9 +65,9 @@ struct FactorGpuBlock {
     return 0;
   }
   __device__ __forceinline__ void store_determinant(const T* lu, bool is_odd, long long problem) const {
-    T value = from_real<T>(is_odd ? -1 : 1);
-    for (int i = 0; i < n; ++i) value = product_of(value, lu[i * (tile_a.pitch + 1)]);
-    args.det[problem] = value;
+    FactorGpuProduct<T> pivots(from_real<T>(is_odd ? -1 : 1));
+    for (int i = 0; i < n; ++i) pivots.multiply(lu[i * (tile_a.pitch + 1)]);
+    args.det[problem] = pivots.value();
   }
 
   // The work of a group of lanes on its matrix.
