@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/json.hpp"
+#include "tilewright/routine.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -233,6 +234,8 @@ TILEWRIGHT_NAMES(Learn, "auto", "off", "calls");
 TILEWRIGHT_NAMES(Objective, "time", "energy", "edp", "alpha", "energy_within");
 TILEWRIGHT_NAMES(MathMode, "full");
 TILEWRIGHT_NAMES(InfoMode, "none", "all", "group", "any");
+TILEWRIGHT_NAMES(Routine, "potrf", "potrs", "posv", "potri", "getrf", "getrs", "gesv", "getri", "inv", "det",
+                 "trsm", "geqrf", "ormqr", "gels", "syev", "gesvd");
 TILEWRIGHT_NAMES(Residency, "auto", "cold", "l2", "l1");
 TILEWRIGHT_NAMES(Arrival, "back_to_back", "idle");
 

@@ -98,23 +98,22 @@ GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
   return packed(without_levels(problem));
 }
 
-// Problems of the grammar that this version does not implement. That is the reason given.
+// What a family may be called, with "lu" for factorizations of one matrix.
+std::string known_families() {
+  std::string names;
+  for (const FamilyName& family : family_names) names += std::string(family.name) + ", ";
+  return names + "lu";
+}
+
+// Keys of the grammar that this version does not implement. That is the reason given.
 struct UnbuiltPart {
   std::string_view part, what;
 };
-constexpr std::array unbuilt_families{UnbuiltPart{"potrf", "batched Cholesky factorizations"},
-                                      UnbuiltPart{"getrf", "batched LU factorizations"},
-                                      UnbuiltPart{"geqrf", "batched QR factorizations"},
-                                      UnbuiltPart{"trsm", "batched triangular solves"},
-                                      UnbuiltPart{"posv", "batched solves by Cholesky"},
-                                      UnbuiltPart{"gesv", "batched solves by LU"},
-                                      UnbuiltPart{"syev", "batched eigenvalues"},
-                                      UnbuiltPart{"gesvd", "batched singular values"}};
 constexpr std::array unbuilt_keys{UnbuiltPart{"math=emulated", "products by emulated arithmetic"},
                                   UnbuiltPart{"error_budget=", "products by emulated arithmetic"},
                                   UnbuiltPart{"bits=fixed", "results with the same bits on every machine"}};
 
-// Throws Error(unsupported) if the text asks for one of them.
+// Throws Error(unsupported) if the text asks for one of them, or for a routine of batches.
 void refuse_unbuilt(std::string_view problem) {
   const auto refuse = [&](std::string_view part, std::string_view what) {
     throw Error(
@@ -122,8 +121,12 @@ void refuse_unbuilt(std::string_view problem) {
         fmt::format("problem '{}': '{}' ({}) is not implemented in this version", problem, part, what));
   };
   const std::string_view family = problem.substr(0, problem.find(':'));
-  for (const UnbuiltPart& one : unbuilt_families)
-    if (family == one.part) refuse(family, one.what);
+  if (enum_named<Routine>(family))
+    throw Error(
+        ErrorCode::unsupported, "problem",
+        fmt::format("problem '{}': '{}' is a routine of batches, and texts name products and LU "
+                    "factorizations (by {}): `tilewright factor {} A.npy -o X.npy --explain` explains it",
+                    problem, family, known_families(), family));
   for (std::size_t at = problem.find(':'); at != std::string_view::npos; at = problem.find(':', at + 1)) {
     const std::string_view part = problem.substr(at + 1, problem.substr(at + 1).find(':'));
     for (const UnbuiltPart& one : unbuilt_keys)
@@ -184,15 +187,14 @@ class Parser : Parts {
 
  private:
   void read_family(std::string_view part) {
-    std::vector<std::string_view> known;
     for (const FamilyName& family : family_names) {
-      known.push_back(family.name);
       if (part != family.name) continue;
       problem_.layout = family.layout;
       problem_.sums = family.sums;
       return;
     }
-    fail(part, fmt::format("is not a valid family (expected one of {})", fmt::join(known, ", ")));
+    const char* const of_products = part == "lu" ? " of products" : "";
+    fail(part, fmt::format("is not a valid family{} (expected one of {})", of_products, known_families()));
   }
 
   void read_ops(std::string_view part) {

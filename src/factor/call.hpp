@@ -12,8 +12,6 @@
 
 namespace tilewright {
 
-TILEWRIGHT_NAMES(Routine, "potrf", "potrs", "posv", "potri", "getrf", "getrs", "gesv", "getri", "inv", "det",
-                 "trsm", "geqrf", "ormqr", "gels", "syev", "gesvd");
 TILEWRIGHT_NAMES(Uplo, "lower", "upper");
 TILEWRIGHT_NAMES(Side, "left", "right");
 TILEWRIGHT_NAMES(Diag, "non_unit", "unit");

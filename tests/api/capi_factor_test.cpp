@@ -183,9 +183,10 @@ TEST_F(CApiFactor, BadArgumentsAreNamedAndLeaveOutputsAlone) {
   a = good, a.matrix_stride = 0;
   refused(&a, pivots.data(), "a is written, but its problems lie at stride 0, on one another");
   a = good, a.matrix_stride = 3;
-  refused(&a, pivots.data(),
-          "a is written, but its stride = 3 is smaller than the 4 elements that one matrix spans: neighbouring "
-          "problems would overlap");
+  refused(
+      &a, pivots.data(),
+      "a is written, but its stride = 3 is smaller than the 4 elements that one matrix spans: neighbouring "
+      "problems would overlap");
   a = good, a.rows = -1;
   refused(&a, pivots.data(), "a is -1 x 2: sizes must not be negative");
   tilewright_factor_options options = TILEWRIGHT_FACTOR_OPTIONS_INIT;

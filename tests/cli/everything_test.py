@@ -167,8 +167,11 @@ class WithoutGpu(Everything):
         self.assertNotIn("f64", narrow.stdout)
 
     def test_what_is_not_built_is_refused_with_that_reason(self):
-        for problem in ("potrf:f64:n=8:batch=10", "getrf:f64:n=8:batch=10", "geqrf:f32:m=8,n=4", "trsm:f64:n=8", "posv:f64:n=4", "gesv:c128:n=9",
-                        "gemm:f64:nn:m=8,n=8,k=8:math=emulated", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=9:error_budget=1e-9",
+        for routine in ("potrf", "inv"):
+            for verb in ("explain", "tune"):
+                said = self.tool(verb, f"{routine}:f64:n=8,batch=10", codes=(2,)).stderr
+                self.assertIn(f"`tilewright factor {routine} A.npy -o X.npy --explain` explains it", " ".join(said.split()))
+        for problem in ("gemm:f64:nn:m=8,n=8,k=8:math=emulated", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=9:error_budget=1e-9",
                         "gemm:f64:nn:m=8,n=8,k=8:bits=fixed", "lu:f64:m=8,n=8:math=emulated"):
             for verb in ("explain", "tune"):
                 with self.subTest(problem, verb=verb):

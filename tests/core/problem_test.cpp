@@ -122,29 +122,40 @@ TEST(ProblemText, ATextOfAnotherOperationIsNamed) {
     parse_problem("lu:f64:m=4,n=4");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("'lu' is not a valid family"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("'lu' is not a valid family of products"), std::string::npos)
         << error.what();
   }
+  EXPECT_NE(error_of("qr:f64:m=4,n=4")
+                .find("'qr' is not a valid family (expected one of gemm, gemm_batched, gemm_batch_reduce, "
+                      "gemm_stack, lu)"),
+            std::string::npos);
 }
 
 // Every reader of the text refuses unsupported words by their own message, not as misspelt words.
 TEST(ProblemText, WhatIsNotBuiltIsRefusedAsSuch) {
-  const auto check = [](const std::string& text, auto&& parse) {
+  const auto check = [](const std::string& text, auto&& parse,
+                        const char* reason = "is not implemented in this version") {
     try {
       parse(text);
       FAIL() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported) << text;
-      EXPECT_NE(std::string(error.what()).find("is not implemented in this version"), std::string::npos)
-          << error.what();
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
     }
   };
-  for (const char* text :
-       {"potrf:f64:n=8:batch=10", "getrf:f64:n=8", "geqrf:f64:m=8,n=4", "gesvd:f32:m=3,n=3",
-        "gemm:f64:nn:m=8,n=8,k=8:math=emulated", "gemm:f64:nn:m=8,n=8,k=8:bits=fixed",
-        "gemm:f64:nn:m=8,n=8,k=8:lda=9:error_budget=1e-9"})
+  for (const std::string name : {"potrf", "getrf", "inv", "det", "ormqr", "gesvd"}) {
+    const std::string reason = "'" + name + "' is a routine of batches, and texts name products and LU",
+                      text = name + ":f64:n=4,batch=5",
+                      advice = "`tilewright factor " + name + " A.npy -o X.npy --explain` explains it";
+    for (const std::string& part : {reason, advice}) {
+      check(text, parse_problem, part.c_str());
+      check(text, parse_lu_problem, part.c_str());
+    }
+  }
+  for (const char* text : {"gemm:f64:nn:m=8,n=8,k=8:math=emulated", "gemm:f64:nn:m=8,n=8,k=8:bits=fixed",
+                           "gemm:f64:nn:m=8,n=8,k=8:lda=9:error_budget=1e-9"})
     check(text, parse_problem);
-  for (const char* text : {"lu:f64:m=8,n=8:math=emulated", "potrf:f64:n=8"}) check(text, parse_lu_problem);
+  check("lu:f64:m=8,n=8:math=emulated", parse_lu_problem);
   for (const char* text : {"potrf2:f64:n=8", "gemm:f64:nn:m=8,n=8,k=8:math=fulll"}) {
     try {
       parse_problem(text);
