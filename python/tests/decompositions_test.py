@@ -185,9 +185,9 @@ def test_elements_that_are_not_finite():
         a[1, 2, 3, 3] = value
         for call, text in ((tilewright.eigh, "Eigenvalues"), (tilewright.eigvalsh, "Eigenvalues"), (tilewright.svd, "SVD"), (tilewright.svdvals, "SVD"),
                            (lambda x: tilewright.svd(x, hermitian=True), "SVD"), (lambda x: tilewright.lstsq(x, np.ones(5)), "SVD")):
-            with pytest.raises(np.linalg.LinAlgError, match=rf"^{text} did not converge.*: the rotations of a\[1, 2\] have not ended"):
+            with pytest.raises(np.linalg.LinAlgError, match=rf"^{text} did not converge.*, or a\[1, 2\] contains NaN or infinity$"):
                 call(a)
-            with pytest.raises(np.linalg.LinAlgError, match=rf"^{text} did not converge.*: the rotations of a have not ended"):
+            with pytest.raises(np.linalg.LinAlgError, match=rf"^{text} did not converge.*, or a contains NaN or infinity$"):
                 call(a[1, 2])
         q, r = tilewright.qr(a)
         others = np.ones((3, 4), bool)

@@ -38,7 +38,7 @@ def _raise(found, batch, what):
     """Raises LinAlgError for the first problem that has an info."""
     if found is not None:
         at = index(found[0], batch)
-        raise numpy.linalg.LinAlgError(f"{what}: the rotations of a{at or ''} have not ended, or an element of it is not finite")
+        raise numpy.linalg.LinAlgError(f"{what}, or a{at or ''} contains NaN or infinity")
 
 
 def qr(a, mode="reduced", *, threads=0, promote=False):

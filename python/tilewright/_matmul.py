@@ -13,22 +13,27 @@ def common_dtype(first, second, promote):
     """The element type of a product, or TypeError with what to do about it."""
     if first == second and first in DTYPES:
         return first
+    if first == second:
+        return own_dtype("a and b", first, promote)
     asked = f"the element types of a and b differ: {first} and {second}"
-    if not promote and first == second:
-        raise TypeError(f"element type {first} of a and b is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, or promote=True)")
     if not promote:
         raise TypeError(f"{asked} (use one of {', '.join(DTYPES)} for both, or promote=True)")
     try:
         joined = numpy.result_type(first, second)
     except TypeError:
         raise TypeError(f"{asked}, and they have no common type") from None
-    if joined.kind in "biu":
-        return "float64"
-    if joined.name == "float16":
-        return "float32"
-    if joined.name not in DTYPES:
+    served = _served(joined)
+    if served is None:
         raise TypeError(f"{asked}, and their common type {joined.name} is not one of {', '.join(DTYPES)}")
-    return joined.name
+    return served
+
+
+def _served(dtype):
+    """The name of the element type to which promote=True converts a NumPy type, or None."""
+    if dtype.kind in "biu":
+        return "float64"
+    name = "float32" if dtype.name == "float16" else dtype.name
+    return name if name in DTYPES else None
 
 
 def own_dtype(name, dtype, promote, promotable=True):
@@ -36,7 +41,13 @@ def own_dtype(name, dtype, promote, promotable=True):
     if dtype in DTYPES:
         return dtype
     if promote:
-        return common_dtype(dtype, dtype, True)
+        try:
+            served = _served(numpy.dtype(dtype))
+        except TypeError:
+            served = None
+        if served is None:
+            raise TypeError(f"element type {dtype} of {name} is not converted to one of {', '.join(DTYPES)}")
+        return served
     instead = ", or promote=True" if promotable else ""
     raise TypeError(f"element type {dtype} of {name} is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}{instead})")
 

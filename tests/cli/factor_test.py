@@ -138,7 +138,8 @@ class Factor(cli_test.Case):
         a = self.general()
         a[5, 1, 1] = numpy.nan
         job = ("factor", "gesvd", self.save("A.npy", a), "-o", self.folder / "S.npy")
-        self.assertIn("A[5], whose rotations did not end, or an element is not finite", self.run_job(*job, code=1).stderr)
+        self.assertIn("A[5], whose singular values did not converge, or an element is NaN or infinite",
+                      " ".join(self.run_job(*job, code=1).stderr.split()))
         self.assertFalse((self.folder / "S.npy").exists())
         row = json.loads(self.run_job(*job, "--info", self.folder / "I.npy", "--json", "-").stdout)
         self.assertEqual((row["failed"], row["first_failed"], row["problem"]), (1, 5, "gesvd:f64:m=7,n=7,batch=45"))
@@ -179,12 +180,15 @@ class Factor(cli_test.Case):
         for words, says in ((("factor", "potfr", a), "did you mean 'potrf'"), (("factor", "ormqr", a), "gels does both"),
                             (("factor", "getrs", a), "gesv"), (("factor", "gesv", a), "B is missing"), (("factor", "inv", a, b), "one array too many"),
                             (("factor", "gesv", a, b), "5 rows"), (("factor", "potrf", b), "square"), (("factor", "getrf", a, "--uplo", "upper"), "--uplo"),
-                            (("factor", "det", a, "--info", self.folder / "I.npy"), "--info"), (("factor", "inv", a, "--verify"), "--verify"),
+                            (("factor", "det", a, "--info", self.folder / "I.npy"), "--info"), (("factor", "inv", a, "--verify"), "--verify checks the solutions of gesv and posv, not inv"),
+                            (("factor", "potrff", a), "is not one of potrf, potrs, posv, potri, getrf, gesv, inv, det, trsm, geqrf, gels, syev, gesvd"),
+                            (("solve", b, b), "has shape (BATCH, 5, 2), but solve needs square matrices".replace("BATCH", str(BATCH))),
                             (("factor", "inv", a, "--tau", self.folder / "T.npy"), "--tau"), (("factor", "gesvd", a, "--vectors", b), "--vectors"),
                             (("factor", "gesvd", a, "--u", self.folder / "U.npy"), "--vh is missing"), (("factor", "syev", b), "square"),
                             (("factor", "gels", self.save("wide.npy", self.array((3, 5))), b), "at least as many rows as columns"),
                             (("factor", "inv", a, "--candidate", "lane"), "did you mean 'lanes'"),
-                            (("solve", a, b, "--pivoting", "some"), "partial, none"), (("solve", a, b, "--definite", "--pivoting", "none"), "--pivoting")):
+                            (("solve", a, b, "--pivoting", "some"), "partial, none"), (("solve", a, b, "--definite", "--pivoting", "none"),
+                             "--pivoting has no meaning for solve --definite")):
             with self.subTest(words):
                 told = self.run_job(*words, *out, code=2).stderr
                 self.assertIn(says, told)

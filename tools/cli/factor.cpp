@@ -1,10 +1,12 @@
 // The verbs factor and solve: their flags, and their reports for people and scripts. factor_job does the job.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/provenance.hpp"
 #include "core/quantity.hpp"
@@ -27,10 +29,18 @@ struct FactorFlags {
   std::string uplo, side, op, pivoting, candidate, json;
   int threads = 0;
   bool unit = false, definite = false, verify = false, explain = false;
+  bool solves = false;  // by the verb solve
 };
 
 Routine routine_named(const std::string& text) {
-  const auto routine = enum_from_string<Routine>(text, "ROUTINE");
+  const auto named = enum_named<Routine>(text);
+  if (!named) {
+    std::vector<std::string> names;
+    for (const auto& [one, name] : EnumNames<Routine>::value)
+      if (!continues(one)) names.emplace_back(name);
+    refuse_value("ROUTINE", text, fmt::format("is not one of {}", fmt::join(names, ", ")));
+  }
+  const Routine routine = *named;
   if (routine == Routine::getrs || routine == Routine::getri)
     wrong_use("ROUTINE", "ROUTINE = '{}' continues with pivots, which no file brings: {} does both steps",
               text, routine == Routine::getrs ? "gesv" : "inv");
@@ -40,8 +50,7 @@ Routine routine_named(const std::string& text) {
 }
 
 // A flag that a routine does not have is a mistake, not ignored.
-void check_factor_flags(const FactorFlags& flags, Routine routine) {
-  const std::string name = to_string(routine);
+void check_factor_flags(const FactorFlags& flags, Routine routine, const std::string& name) {
   const auto only_of = [&](const char* flag, bool is_given, bool has_it) {
     if (is_given && !has_it) wrong_use(flag, "--{} has no meaning for {}", flag, name);
   };
@@ -62,7 +71,8 @@ void check_factor_flags(const FactorFlags& flags, Routine routine) {
     wrong_use(flags.u.empty() ? "u" : "vh", "--{} is missing: gesvd writes both U and V^H or neither",
               flags.u.empty() ? "u" : "vh");
   only_of("info", !flags.infos.empty(), has_infos(routine));
-  only_of("verify", flags.verify, is_verifiable(routine));
+  if (flags.verify && !is_verifiable(routine))
+    wrong_use("verify", "--verify checks the solutions of gesv and posv, not {}", name);
   if (has_right_sides(routine) && flags.b.empty())
     wrong_use("B", "B is missing: {} solves for right-hand sides", name);
   if (!has_right_sides(routine) && !flags.b.empty())
@@ -70,9 +80,10 @@ void check_factor_flags(const FactorFlags& flags, Routine routine) {
 }
 
 FactorJobRequest factor_request_from(const FactorFlags& flags, Routine routine) {
-  check_factor_flags(flags, routine);
   FactorJobRequest request;
-  request.routine = routine;
+  request.routine = routine, request.caller = flags.solves ? "solve" : to_string(routine);
+  if (flags.definite) request.caller += " --definite";
+  check_factor_flags(flags, routine, request.caller);
   request.a = flags.a, request.b = flags.b, request.output = flags.output;
   request.pivots = flags.pivots, request.infos = flags.infos, request.tau = flags.tau;
   request.vectors = routine == Routine::gesvd ? flags.u : flags.vectors, request.vh = flags.vh;
@@ -187,8 +198,9 @@ void add_factor_flags(CLI::App& verb, FactorFlags& flags) {
                   "other (default: the faster one)");
   verb.add_option("--threads", flags.threads, "threads (default: OpenMP's)")
       ->check(whole_number(1, most_threads));
-  verb.add_flag("--verify", flags.verify,
-                "check LAPACK's residual ratio of the solutions; exit with 1 if it is too large");
+  verb.add_flag(
+      "--verify", flags.verify,
+      "check LAPACK's residual ratio of the solutions of gesv and posv; exit with 1 if it is too large");
   verb.add_flag("--explain", flags.explain, "print which candidate runs and why");
   verb.add_option("--json", flags.json, "write the measurement as JSON (- is stdout)");
 }
@@ -240,6 +252,7 @@ void add_solve(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("solve", "Solve A X = B of .npy files, one system or a batch of small ones");
   auto flags = std::make_shared<FactorFlags>();
+  flags->solves = true;
   verb->add_option("A", flags->a, "array A: 2-D, or 3-D with the batch first; f4, f8, c8 or c16")->required();
   verb->add_option("B", flags->b,
                    "array B of right-hand sides, of the same type: 1-D or 2-D for all problems, or 3-D")

@@ -29,6 +29,9 @@ bool has_infos(Routine routine) {
          routine != Routine::det && routine != Routine::geqrf;
 }
 bool is_verifiable(Routine routine) { return routine == Routine::gesv || routine == Routine::posv; }
+bool continues(Routine routine) {
+  return routine == Routine::getrs || routine == Routine::getri || routine == Routine::ormqr;
+}
 bool has_triangle(Routine routine) {
   return routine == Routine::potrf || routine == Routine::potrs || routine == Routine::posv ||
          routine == Routine::potri || routine == Routine::trsm || routine == Routine::syev;
@@ -109,7 +112,7 @@ class FactorJob {
                           : a_shape_.rows == a_shape_.cols || may_be_rectangular(routine_);
     if (!fits)
       wrong_use("A", "{} has shape {}, but {} needs {}", a_file_->what(), shape_text(a_file_->header().shape),
-                to_string(routine_),
+                request_.caller,
                 routine_ == Routine::gels ? "at least as many rows as columns" : "square matrices");
     report_.count = a_shape_.batch;
     if (has_b_) read_sides();
@@ -289,9 +292,11 @@ class FactorJob {
                                         : "singular";
     const int i = report_.first_info;
     const char* const factor = routine_ == Routine::potri ? "L" : reflects ? "R" : "U";
-    const std::string why = definite  ? fmt::format("leading minor of order {} is not positive", i)
-                            : rotates ? "rotations did not end, or an element is not finite"
-                                      : fmt::format("{}({}, {}) is exactly zero", factor, i, i);
+    const std::string why = definite ? fmt::format("leading minor of order {} is not positive", i)
+                            : rotates
+                                ? fmt::format("{} did not converge, or an element is NaN or infinite",
+                                              routine_ == Routine::syev ? "eigenvalues" : "singular values")
+                                : fmt::format("{}({}, {}) is exactly zero", factor, i, i);
     if (!is_batch()) return fmt::format("{} is {}: its {}", a_file_->what(), what, why);
     return fmt::format("{} of {} matrices of {} {} {}: the first is A[{}], whose {}", report_.failed,
                        report_.count, a_file_->what(), report_.failed == 1 ? "is" : "are", what,

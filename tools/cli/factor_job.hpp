@@ -29,12 +29,14 @@ struct FactorJobRequest {
   Diag diag = Diag::non_unit;
   FactorOptions options;
   bool verify = false;  // for gesv and posv
+  std::string caller;   // as messages name the job: the routine, or the verb solve
 };
 
 // What a routine takes and gives.
 bool has_right_sides(Routine routine);
 bool has_infos(Routine routine);
 bool is_verifiable(Routine routine);
+bool continues(Routine routine);  // with pivots or tau, which no file brings
 bool has_triangle(Routine routine);
 
 struct FactorJobReport {
