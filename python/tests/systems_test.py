@@ -237,3 +237,12 @@ def test_stacks_that_are_computed_in_pieces():
     s[2900, 1] *= -1
     with pytest.raises(np.linalg.LinAlgError, match=r"order 1 of a\[2900, 1\]"):
         tilewright.cholesky(s, threads=1)
+
+
+def test_types_that_nothing_is_promoted_to_are_named():
+    for dtype in ("longdouble", object):
+        a = np.eye(3).astype(dtype)
+        with pytest.raises(TypeError, match=rf"^element type {a.dtype} of a is not converted to one of float32, float64, complex64, complex128$"):
+            tilewright.inv(a, promote=True)
+        with pytest.raises(TypeError, match=rf"^element type {a.dtype} of a and b is not converted to one of float32"):
+            tilewright.matmul(a, a, promote=True)
