@@ -1,5 +1,11 @@
 // Runs the kernel of small factorizations on the host: every routine with its options, for matrices that lie
 // by rows, with gaps, at addresses and interleaved, and with two stages.
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <limits>
+#include <vector>
+
 #include "emulation/factor_gpu.hpp"
 
 namespace tilewright::emulation {
@@ -121,6 +127,27 @@ TEST(FactorGpuPlaces, Determinants) {
   FactorCase<D, made(Routine::det, DType::f64, 3)>().expect_right();
   FactorCase<CF, made(Routine::det, DType::c64, 8), rows>().expect_right();
   FactorCase<D, made(Routine::det, DType::f64, 18), gaps>().expect_right();
+}
+
+template <class R>
+R product_of_pivots(R first, const std::vector<R>& others) {
+  FactorGpuProduct<R> product(first);
+  for (const R x : others) product.multiply(x);
+  return product.value();
+}
+
+TEST(FactorGpuPlaces, ProductsOfPivotsDoNotOverflowOnTheWay) {
+  constexpr D large = 0x1p830, small = 0x1p-830, infinite = std::numeric_limits<D>::infinity();
+  EXPECT_EQ(product_of_pivots<D>(-1, {large, large, small, small}), -1);
+  EXPECT_EQ(product_of_pivots<D>(1, {small, small, large, 3 * large}), 3);
+  EXPECT_EQ(product_of_pivots<D>(-1, {large, large, large}), -infinite);
+  EXPECT_EQ(product_of_pivots<D>(1, {small, small, 5}), 0);
+  EXPECT_EQ(product_of_pivots<F>(1, {0x1p100f, 0x1p100f, 0x1p-100f, 0x1p-97f}), 8);
+  EXPECT_EQ(product_of_pivots<F>(1, {0x1p-149f, 0x1p-149f, 0x1p120f, 0x1p120f, 0x1p60f}), 4);
+  FactorGpuProduct<Complex<F>> product(Complex<F>{1, 0});
+  for (int i = 0; i < 3; ++i) product.multiply({0, 0x1p100f});
+  EXPECT_EQ(product.value().re, 0);
+  EXPECT_EQ(product.value().im, -std::numeric_limits<F>::infinity());
 }
 
 }  // namespace
