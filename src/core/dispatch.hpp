@@ -1,6 +1,7 @@
 // Element types: from a DType to a C++ type, dispatch(dtype, [&]<class T>() { ... }), and their product.
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <utility>
 
@@ -25,6 +26,9 @@ decltype(auto) dispatch(DType dtype, F&& f) {
   }
   throw Error(ErrorCode::internal, "dtype", "dtype is invalid (expected f32, f64, c64 or c128)");
 }
+
+template <class T>
+using RealPart = decltype(std::abs(T()));
 
 // The product that every kernel computes: (a + bi)(c + di) = (ac - bd) + (ad + bc)i. The operator of
 // std::complex turns some NaN into infinities (C's Annex G), which no kernel does.

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <mutex>
@@ -73,6 +74,37 @@ Int factor(void* work_getrf, void* fortran_getrf, Int m, Int n, T* a, Int lda, I
   return info;
 }
 
+// Calls a Fortran routine. The lengths of its characters follow its arguments, as gfortran passes them.
+template <class... Arguments>
+void call_fortran(void* routine, Arguments... arguments) {
+  reinterpret_cast<void (*)(Arguments...)>(routine)(arguments...);
+}
+constexpr std::size_t one_character = 1;
+
+// Calls f(elements, their count, reals, their count, integers, their count) for the sizes of LAPACK's working
+// memory, which come in its first places, and again with memory of these sizes or, if more, the least ones.
+template <class Int, class T, class F>
+void with_memory(LapackMemory<T>& memory, std::int64_t least_reals, std::int64_t least_integers, F&& f) {
+  using R = RealPart<T>;
+  constexpr Int asks = -1;
+  T elements{};
+  R reals{};
+  Int integers{};
+  f(&elements, asks, &reals, asks, &integers, asks);
+  // A size that its type cannot hold was rounded.
+  const auto above = [](R size) {
+    return std::int64_t(std::ceil(size * (1 + std::numeric_limits<R>::epsilon())));
+  };
+  const auto grow = [](auto& vector, std::int64_t size) {
+    if (std::int64_t(vector.size()) < size) vector.resize(std::size_t(size));
+  };
+  grow(memory.elements, std::max<std::int64_t>(1, above(std::real(elements))));
+  grow(memory.reals, std::max(least_reals, above(reals)));
+  grow(memory.integers, std::max(least_integers, std::int64_t(integers)));
+  f(memory.elements.data(), Int(memory.elements.size()), memory.reals.data(), Int(memory.reals.size()),
+    reinterpret_cast<Int*>(memory.integers.data()), Int(memory.integers.size()));
+}
+
 }  // namespace
 
 CblasLibrary::CblasLibrary(const std::string& path) {
@@ -134,6 +166,9 @@ bool CblasLibrary::open(const std::string& path) {
     find_all(trsm_, "cblas_", "trsm");
     find_all(work_getrf_, "LAPACKE_", "getrf_work");
     find_all(fortran_getrf_, "", "getrf_");
+    find_all(syevd_, "", "syevd_", "heevd_");
+    find_all(gesdd_, "", "gesdd_");
+    find_all(geqrf_, "", "geqrf_");
     name_ = path;
     error_.clear();
     take_working_memory();
@@ -157,9 +192,11 @@ LoadedFunction CblasLibrary::find(const std::string& symbol) const {
   return {handle_, (prefix_ + symbol + suffix_).c_str()};
 }
 
-void CblasLibrary::find_all(std::array<void*, 4>& routines, const char* before, const char* after) const {
+void CblasLibrary::find_all(std::array<void*, 4>& routines, const char* before, const char* after,
+                            const char* after_complex) const {
   for (std::size_t i = 0; i < letters.size(); ++i) {
-    routines[i] = find(before + std::string(1, letters[i]) + after);
+    const bool is_renamed = after_complex != nullptr && is_complex(DType(i));
+    routines[i] = find(before + std::string(1, letters[i]) + (is_renamed ? after_complex : after));
     if (routines[i] == nullptr) return routines.fill(nullptr);
   }
 }
@@ -246,14 +283,18 @@ class CblasLibrary::Call {
   explicit Call(const CblasLibrary& library) : has_threads_(library.has_threads_) {
     require_room();
     if (has_threads_) fork_gate::enter();
-    if (library.one_caller_) turn_ = std::unique_lock(one_caller);
+    // A decomposition's own products come back here if libtilewright_blas is loaded before the library.
+    if (depth++ == 0 && library.one_caller_) turn_ = std::unique_lock(one_caller);
   }
   ~Call() {
+    --depth;
     if (has_threads_) fork_gate::leave();
   }
   Call& operator=(Call&&) = delete;
 
  private:
+  inline static thread_local constinit int depth = 0;  // of the thread's calls
+
   NoCancel uncancelled_;
   bool has_threads_;
   std::unique_lock<Mutex> turn_;
@@ -301,10 +342,78 @@ int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, 
   } else {
     info = factor(work, fortran, int(m), int(n), a, int(lda), pivots);
   }
+  return checked("getrf", info);
+}
+
+int CblasLibrary::checked(const char* routine, std::int64_t info) const {
   if (info < 0)
     throw Error(ErrorCode::internal, "",
-                "getrf of " + name_ + " rejects its argument " + std::to_string(-info));
+                std::string(routine) + " of " + name_ + " rejects its argument " + std::to_string(-info));
   return int(info);
+}
+
+template <class T>
+int CblasLibrary::syevd(bool vectors, Uplo uplo, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values,
+                        LapackMemory<T>& memory) const {
+  const char job = vectors ? 'V' : 'N', triangle = uplo == Uplo::upper ? 'U' : 'L';
+  void* const routine = syevd_[std::size_t(dtype_of<T>)];
+  const Call call(*this);
+  return with_integer(wide_, [&]<class Int>(Int) {
+    const Int order = Int(n), ld = Int(lda);
+    Int info = 0;
+    with_memory<Int>(
+        memory, 1, 1,
+        [&](T* work, Int size, RealPart<T>* reals, Int real_count, Int* integers, Int integer_count) {
+          if constexpr (is_complex(dtype_of<T>))
+            call_fortran(routine, &job, &triangle, &order, a, &ld, values, work, &size, reals, &real_count,
+                         integers, &integer_count, &info, one_character, one_character);
+          else
+            call_fortran(routine, &job, &triangle, &order, a, &ld, values, work, &size, integers,
+                         &integer_count, &info, one_character, one_character);
+        });
+    return checked(is_complex(dtype_of<T>) ? "heevd" : "syevd", info);
+  });
+}
+
+template <class T>
+int CblasLibrary::gesdd(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values, T* u,
+                        std::int64_t ldu, T* vh, std::int64_t ldvh, LapackMemory<T>& memory) const {
+  const char job = u != nullptr ? 'S' : 'N';
+  const std::int64_t least = std::min(m, n), most = std::max(m, n);
+  // The sizes that are not asked for, the largest of those of LAPACK's versions.
+  const std::int64_t integers_needed = 8 * least,
+                     reals_needed = u == nullptr ? 7 * least : (5 * least + 2 * most + 7) * least;
+  void* const routine = gesdd_[std::size_t(dtype_of<T>)];
+  const Call call(*this);
+  return with_integer(wide_, [&]<class Int>(Int) {
+    const Int rows = Int(m), cols = Int(n), ld = Int(lda), ld_u = Int(ldu), ld_vh = Int(ldvh);
+    Int info = 0;
+    with_memory<Int>(memory, is_complex(dtype_of<T>) ? reals_needed : 0, integers_needed,
+                     [&](T* work, Int size, RealPart<T>* reals, Int, Int* integers, Int) {
+                       if constexpr (is_complex(dtype_of<T>))
+                         call_fortran(routine, &job, &rows, &cols, a, &ld, values, u, &ld_u, vh, &ld_vh, work,
+                                      &size, reals, integers, &info, one_character);
+                       else
+                         call_fortran(routine, &job, &rows, &cols, a, &ld, values, u, &ld_u, vh, &ld_vh, work,
+                                      &size, integers, &info, one_character);
+                     });
+    return checked("gesdd", info);
+  });
+}
+
+template <class T>
+void CblasLibrary::geqrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, T* tau) const {
+  void* const routine = geqrf_[std::size_t(dtype_of<T>)];
+  LapackMemory<T> memory;
+  const Call call(*this);
+  with_integer(wide_, [&]<class Int>(Int) {
+    const Int rows = Int(m), cols = Int(n), ld = Int(lda);
+    Int info = 0;
+    with_memory<Int>(memory, 0, 0, [&](T* work, Int size, RealPart<T>*, Int, Int*, Int) {
+      call_fortran(routine, &rows, &cols, a, &ld, tau, work, &size, &info);
+    });
+    checked("geqrf", info);
+  });
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
@@ -312,7 +421,12 @@ int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, 
                                    std::int64_t, const T*, std::int64_t, T, T*, std::int64_t) const;        \
   template void CblasLibrary::trsm(const Triangle&, std::int64_t, std::int64_t, const T*, std::int64_t, T*, \
                                    std::int64_t) const;                                                     \
-  template int CblasLibrary::getrf(std::int64_t, std::int64_t, T*, std::int64_t, int*) const;
+  template int CblasLibrary::getrf(std::int64_t, std::int64_t, T*, std::int64_t, int*) const;               \
+  template int CblasLibrary::syevd(bool, Uplo, std::int64_t, T*, std::int64_t, RealPart<T>*,                \
+                                   LapackMemory<T>&) const;                                                 \
+  template int CblasLibrary::gesdd(std::int64_t, std::int64_t, T*, std::int64_t, RealPart<T>*, T*,          \
+                                   std::int64_t, T*, std::int64_t, LapackMemory<T>&) const;                 \
+  template void CblasLibrary::geqrf(std::int64_t, std::int64_t, T*, std::int64_t, T*) const;
 TILEWRIGHT_FOR_TYPES(TILEWRIGHT_INSTANTIATE)
 #undef TILEWRIGHT_INSTANTIATE
 

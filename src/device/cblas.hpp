@@ -4,13 +4,23 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "core/dispatch.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/problem.hpp"
 #include "device/loaded_function.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
+
+// Working memory of LAPACK's decompositions, kept between calls.
+template <class T>
+struct LapackMemory {
+  std::vector<T> elements;
+  std::vector<RealPart<T>> reals;
+  std::vector<std::int64_t> integers;  // room for those of either width
+};
 
 class CblasLibrary {
  public:
@@ -41,6 +51,9 @@ class CblasLibrary {
   // Not every library has xTRSM; it counts only if all four types are there.
   bool has_trsm() const { return trsm_[0] != nullptr; }
   bool has_getrf() const { return work_getrf_[0] != nullptr || fortran_getrf_[0] != nullptr; }
+  bool has_syevd() const { return syevd_[0] != nullptr; }
+  bool has_gesdd() const { return gesdd_[0] != nullptr; }
+  bool has_geqrf() const { return geqrf_[0] != nullptr; }
   // Computes B = inv(op(A)) B or B inv(op(A)); B is m x n.
   template <class T>
   void trsm(const Triangle& triangle, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
@@ -48,6 +61,18 @@ class CblasLibrary {
   // Calls LAPACK xGETRF and returns its info. Throws Error(internal) if info is negative.
   template <class T>
   int getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const;
+  // Calls LAPACK xSYEVD or xHEEVD and returns its info, likewise. The vectors, if wanted, overwrite A.
+  template <class T>
+  int syevd(bool vectors, Uplo uplo, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values,
+            LapackMemory<T>& memory) const;
+  // Calls LAPACK xGESDD and returns its info, likewise. A is overwritten; u of m x min(m, n) and vh of
+  // min(m, n) x n are both null if no vectors are wanted.
+  template <class T>
+  int gesdd(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values, T* u,
+            std::int64_t ldu, T* vh, std::int64_t ldvh, LapackMemory<T>& memory) const;
+  // Calls LAPACK xGEQRF.
+  template <class T>
+  void geqrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, T* tau) const;
 
  private:
   // The rule by which callers limit threads. `whole`: an OpenBLAS with threads of its own and one count for
@@ -61,8 +86,11 @@ class CblasLibrary {
   void find_callers();
   void take_working_memory() const;
   class Call;  // lives during a call
-  // Finds the routines of all types, or none.
-  void find_all(std::array<void*, 4>& routines, const char* before, const char* after) const;
+  // Finds the routines of all types, or none. Those of complex types may have another name.
+  void find_all(std::array<void*, 4>& routines, const char* before, const char* after,
+                const char* after_complex = nullptr) const;
+  // Returns LAPACK's info; throws Error(internal) if it is negative.
+  int checked(const char* routine, std::int64_t info) const;
   LoadedFunction find(const std::string& symbol) const;
   // Returns the previous count, for reset_threads.
   int set_threads(int threads) const;
@@ -76,7 +104,8 @@ class CblasLibrary {
   std::array<void*, 4> trsm_{};
   std::array<void*, 4> work_getrf_{};
   std::array<void*, 4> fortran_getrf_{};
-  bool wide_ = false;  // integers of 64 bits
+  std::array<void*, 4> syevd_{}, gesdd_{}, geqrf_{};  // Fortran's
+  bool wide_ = false;                                 // integers of 64 bits
   // An OpenBLAS built for one thread without locks, such as Debian's serial one, shares its buffers among
   // callers: its calls wait for one another, in the whole process.
   bool one_caller_ = false;

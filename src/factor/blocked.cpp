@@ -1,12 +1,14 @@
-// Candidate blocked: one matrix at a time, by the BLAS and LAPACK that were found or by recursion, for sizes
-// at which one matrix fills vectors by itself.
+// Candidate blocked: one matrix at a time, by the BLAS and LAPACK that were found or by recursion and
+// rotations, for sizes at which one matrix fills vectors by itself.
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/dispatch.hpp"
+#include "core/host/stack.hpp"
 #include "factor/candidates.hpp"
 #include "factor/columns.hpp"
 #include "factor/householder.hpp"
@@ -63,6 +65,15 @@ class MatrixCopy {
   std::vector<T> elements_;
 };
 
+// True if the library's LAPACK decomposes the matrices. Those of the lanes' sizes keep rotations, which find
+// small singular values to their own digits.
+bool has_decomposition(const HostBlas& blas, const FactorWork& work) {
+  const LaneShape& s = work.shape;
+  if (std::max(s.m, s.n) <= most_lane_rows_of(s.routine)) return false;
+  return s.routine == Routine::syev ? blas.has_syevd(s.n)
+                                    : s.routine == Routine::gesvd && blas.has_gesdd(s.m, s.n);
+}
+
 // The problems of one thread, in the memory of one.
 template <class T>
 class BlockedRun {
@@ -99,6 +110,8 @@ class BlockedRun {
   int compute(std::int64_t p);
   int compute_qr(std::int64_t p);
   int decompose(std::int64_t p);
+  bool decompose_by_lapack(RealPart<T>* values);
+  bool is_finite_matrix();
   void store(std::int64_t p, int info);
   void clear_triangle();  // zeros beside a factor
 
@@ -121,6 +134,7 @@ class BlockedRun {
   MatrixCopy<T> a_, b_, c_;
   std::vector<std::int64_t> pivots_;
   std::vector<T> tau_;
+  LapackMemory<T> memory_;
 };
 
 template <class T>
@@ -202,10 +216,39 @@ template <class T>
 int BlockedRun<T>::decompose(std::int64_t p) {
   auto* const values = reinterpret_cast<RealPart<T>*>(work_.values.out + p * work_.values.problem_bytes());
   T *const b = work_.has_b ? b_.data() : nullptr, *const c = work_.has_c ? c_.data() : nullptr;
+  if (has_decomposition(blas_, work_) && is_finite_matrix()) {
+    if (decompose_by_lapack(values)) return 0;
+    a_.read(work_.a, p);  // rotations may get where LAPACK did not
+  }
   if (work_.shape.routine == Routine::syev)
     return OneEigenproblem<T>(n_, a_.data(), a_.ld(), upper()).run(values, b, b_.ld());
   return OneSingularProblem<T>(blas_, work_.shape.m, n_, a_.data(), a_.ld())
       .run(values, b, b_.ld(), c, c_.ld());
+}
+
+// Returns false, with A overwritten, if LAPACK's iterations did not converge.
+template <class T>
+bool BlockedRun<T>::decompose_by_lapack(RealPart<T>* values) {
+  const LaneShape& s = work_.shape;
+  if (s.routine == Routine::gesvd)
+    return blas_.gesdd(s.m, n_, a_.data(), a_.ld(), values, work_.has_b ? b_.data() : nullptr, b_.ld(),
+                       work_.has_c ? c_.data() : nullptr, c_.ld(), memory_) == 0;
+  for (std::int64_t i = 0; i < n_; ++i) a_.at(i, i) = T(real_of(a_.at(i, i)));
+  if (blas_.syevd(work_.has_b, s.uplo, n_, a_.data(), a_.ld(), values, memory_) != 0) return false;
+  if (work_.has_b) std::swap(a_, b_);
+  return true;
+}
+
+// LAPACK need not end, or returns garbage, if an element that it reads is not finite.
+template <class T>
+bool BlockedRun<T>::is_finite_matrix() {
+  const bool triangular = work_.shape.routine == Routine::syev;
+  for (std::int64_t j = 0; j < n_; ++j) {
+    const std::int64_t first = triangular && !upper() ? j : 0,
+                       last = triangular && upper() ? j + 1 : work_.shape.m;
+    if (!is_finite(&a_.at(0, j) + first, last - first)) return false;
+  }
+  return true;
 }
 
 template <class T>
@@ -347,6 +390,12 @@ T BlockedRun<T>::determinant() {
   return scaled(det, int(std::clamp(exponent, -out_of_range, out_of_range)));
 }
 
+bool makes_reflectors(const HostBlas& blas, const FactorWork& work) {
+  const Routine r = work.shape.routine;
+  return (r == Routine::geqrf || r == Routine::gels || r == Routine::gesvd) &&
+         factors_by_lapack(blas, work.shape.m, work.shape.n, work.a.rows);
+}
+
 std::string blocked_declines(const FactorRequest& r) {
   const Routine one = r.work.shape.routine;
   const bool has_pivots = one == Routine::getrf || one == Routine::getrs || one == Routine::gesv ||
@@ -355,9 +404,11 @@ std::string blocked_declines(const FactorRequest& r) {
 }
 
 // A library's routine for one matrix costs a call, and reaches its speed as the size grows.
-double blocked_problem_s(const FactorWork& work) {
-  const bool rotates = work.shape.routine == Routine::syev || work.shape.routine == Routine::gesvd;
-  return factor_operations(work) * (rotates ? 0.6e-9 : 0.25e-9) + 1.5e-6;
+double blocked_problem_s(const FactorRequest& r) {
+  const Routine one = r.work.shape.routine;
+  const bool rotates = one == Routine::syev || one == Routine::gesvd;
+  const double operation_s = !rotates ? 0.25e-9 : has_decomposition({r.context, 1}, r.work) ? 0.1e-9 : 0.6e-9;
+  return factor_operations(r.work) * operation_s + 1.5e-6;
 }
 
 class BlockedRunner : public FactorRunner {
@@ -366,10 +417,15 @@ class BlockedRunner : public FactorRunner {
     const bool few = work.count < threads;  // then each matrix gets all threads
     const HostBlas blas(context, few ? threads : 1);
     FactorInfo info(work.info);
+    const bool calls_lapack = has_decomposition(blas, work) || makes_reflectors(blas, work);
     dispatch(work.shape.dtype, [&]<class T>() {
       parallel_ranges(few ? 1 : threads, work.count, 1, [&](std::int64_t first, std::int64_t count) {
         BlockedRun<T> run(blas, work, info);
-        for (std::int64_t p = first; p < first + count; ++p) run.run(p);
+        const auto run_all = [&] {
+          for (std::int64_t p = first; p < first + count; ++p) run.run(p);
+        };
+        // LAPACK keeps blocks of reflectors on the stack.
+        calls_lapack ? at_ease(run_all) : run_all();
       });
     });
   }
@@ -379,7 +435,7 @@ class BlockedRunner : public FactorRunner {
 
 constinit const FactorCandidate blocked_factor{
     "blocked", Tier::any, blocked_declines, [](const FactorRequest& r) {
-      return factor_offer(blocked_problem_s(r.work), std::make_shared<const BlockedRunner>());
+      return factor_offer(blocked_problem_s(r), std::make_shared<const BlockedRunner>());
     }};
 
 }  // namespace tilewright

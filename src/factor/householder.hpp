@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "factor/columns.hpp"
+#include "kernel/factor_cpu/kernel.hpp"
 #include "lu/blas.hpp"
 
 namespace tilewright {
@@ -88,10 +89,16 @@ class BlockReflector {
   std::vector<T> v_, t_;
 };
 
+// True if the library's LAPACK factors m x n: above the sizes of lanes.
+inline bool factors_by_lapack(const HostBlas& blas, std::int64_t m, std::int64_t n, std::int64_t lda) {
+  return std::max(m, n) > most_lane_rows_of(Routine::geqrf) && blas.has_geqrf(m, n, lda);
+}
+
 // A = Q R for m x n.
 template <class T>
 void factor_householder(const HostBlas& blas, std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
                         T* tau) {
+  if (factors_by_lapack(blas, m, n, lda)) return blas.geqrf(m, n, a, lda, tau);
   const std::int64_t steps = std::min(m, n);
   for (std::int64_t first = 0; first < steps; first += reflector_block) {
     const std::int64_t last = std::min(first + reflector_block, steps);

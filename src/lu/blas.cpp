@@ -102,6 +102,12 @@ bool HostBlas::fits(std::int64_t m, std::int64_t n, std::int64_t ld) const {
   return std::max({m, n, ld}) <= std::numeric_limits<int>::max();
 }
 
+// LAPACK's working memory has up to 7 m n elements, whose number is one of its integers.
+bool HostBlas::fits_decomposition(std::int64_t m, std::int64_t n) const {
+  return fits(m, n, 1) &&
+         8 * std::max(m, n) <= library_->largest_integer() / std::max<std::int64_t>(1, std::min(m, n));
+}
+
 template <class T>
 void HostBlas::subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
                                 std::int64_t lda, const T* b, std::int64_t ldb, T* c,
@@ -139,6 +145,26 @@ std::int64_t HostBlas::factor(std::int64_t m, std::int64_t n, T* a, std::int64_t
   const int info = library_->getrf(m, n, a, lda, narrow.data());
   std::copy(narrow.begin(), narrow.end(), pivots);
   return info;
+}
+
+template <class T>
+int HostBlas::syevd(bool vectors, Uplo uplo, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values,
+                    LapackMemory<T>& memory) const {
+  const LocalThreads scope(*library_, cblas_threads(options_.threads));
+  return library_->syevd(vectors, uplo, n, a, lda, values, memory);
+}
+
+template <class T>
+int HostBlas::gesdd(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values, T* u,
+                    std::int64_t ldu, T* vh, std::int64_t ldvh, LapackMemory<T>& memory) const {
+  const LocalThreads scope(*library_, cblas_threads(options_.threads));
+  return library_->gesdd(m, n, a, lda, values, u, ldu, vh, ldvh, memory);
+}
+
+template <class T>
+void HostBlas::geqrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, T* tau) const {
+  const LocalThreads scope(*library_, cblas_threads(options_.threads));
+  library_->geqrf(m, n, a, lda, tau);
 }
 
 // The left half of the columns, then the right one with it: Gustavson 1997, Toledo 1997.
@@ -210,6 +236,11 @@ void subtract_product_with(Context& context, const GemmOptions& options, Op op_a
                                            std::int64_t, const T*, std::int64_t, T*, std::int64_t) const;    \
   template void HostBlas::solve(const Triangle&, std::int64_t, std::int64_t, const T*, std::int64_t, T*,     \
                                 std::int64_t) const;                                                         \
+  template int HostBlas::syevd(bool, Uplo, std::int64_t, T*, std::int64_t, RealPart<T>*, LapackMemory<T>&)   \
+      const;                                                                                                 \
+  template int HostBlas::gesdd(std::int64_t, std::int64_t, T*, std::int64_t, RealPart<T>*, T*, std::int64_t, \
+                               T*, std::int64_t, LapackMemory<T>&) const;                                    \
+  template void HostBlas::geqrf(std::int64_t, std::int64_t, T*, std::int64_t, T*) const;                     \
   template std::int64_t HostBlas::factor(std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*) const; \
   template void HostBlas::swap_rows(std::int64_t, T*, std::int64_t, std::int64_t, const std::int64_t*, bool) \
       const;                                                                                                 \

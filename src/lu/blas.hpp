@@ -1,5 +1,6 @@
 // The CPU's work in LU: triangular solves, panels, row swaps and small products, by the BLAS and LAPACK found
-// at run time if it has them and its ints hold the sizes, else by recursion down to small blocks.
+// at run time if it has them and its ints hold the sizes, else by recursion down to small blocks. Also other
+// decompositions of that LAPACK.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +38,30 @@ class HostBlas {
   void swap_rows(std::int64_t n, T* a, std::int64_t lda, std::int64_t count, const std::int64_t* pivots,
                  bool forwards = true) const;
 
+  // True if the library has LAPACK's routine for eigenvalues, singular values or QR of an m x n matrix, and
+  // its ints hold the sizes; the calls below need it.
+  bool has_syevd(std::int64_t n) const { return library_->has_syevd() && fits_decomposition(n, n); }
+  bool has_gesdd(std::int64_t m, std::int64_t n) const {
+    return library_->has_gesdd() && fits_decomposition(m, n);
+  }
+  bool has_geqrf(std::int64_t m, std::int64_t n, std::int64_t ld) const {
+    return library_->has_geqrf() && fits(m, n, ld);
+  }
+  // As CblasLibrary's.
+  template <class T>
+  int syevd(bool vectors, Uplo uplo, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values,
+            LapackMemory<T>& memory) const;
+  template <class T>
+  int gesdd(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, RealPart<T>* values, T* u,
+            std::int64_t ldu, T* vh, std::int64_t ldvh, LapackMemory<T>& memory) const;
+  template <class T>
+  void geqrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, T* tau) const;
+
   int threads() const;  // of loops outside of the library
 
  private:
   bool fits(std::int64_t m, std::int64_t n, std::int64_t ld) const;
+  bool fits_decomposition(std::int64_t m, std::int64_t n) const;
   template <class T>
   std::int64_t factor_recursively(std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
                                   std::int64_t* pivots) const;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/dispatch.hpp"
 #include "core/problem.hpp"
 
 namespace tilewright {
@@ -18,9 +19,6 @@ namespace tilewright {
 // counted from 1. Returns the first zero pivot, counted from 1, or 0.
 template <class T>
 std::int64_t factor_reference(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, std::int64_t* pivots);
-
-template <class T>
-using RealPart = decltype(std::abs(T()));
 
 // LAPACK's cabs1, which i?amax compares: |re| + |im| of complex numbers.
 template <class T>

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "factor_cases.hpp"
+#include "gemm/context_impl.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -206,6 +207,64 @@ TYPED_TEST(FactorJacobi, SingularVectorsHaveLapacksResiduals) {
   expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::random, 32, 32, 3), "lanes");
   expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::graded, 64, 40, 2), "lanes");
   expect_singular_vectors<T>(this->context, make_problems<T>(FactorKind::deficient, 70, 34, 2), "");
+}
+
+// Above the sizes of lanes, LAPACK's routines compute if the library has them; the fake one has not.
+template <class F>
+void with_each_library(F&& f) {
+  for (const char* cblas : {"", "none", TILEWRIGHT_TEST_CBLAS "/libfake_cblas_plain.so"}) {
+    Context context(ContextOptions{.use_wisdom = false});
+    if (*cblas != 0) Access::impl(context).environment.cblas = cblas;
+    const std::shared_ptr<const CblasLibrary> library = Access::impl(context).cblas();
+    EXPECT_FALSE(*cblas != 0 && (library->has_syevd() || library->has_gesdd())) << cblas;
+    SCOPED_TRACE("library " + library->name());
+    f(context);
+  }
+}
+
+TYPED_TEST(FactorJacobi, LargeMatricesOfEveryLibrary) {
+  using T = TypeParam;
+  with_each_library([](Context& own) {
+    for (const FactorKind kind : factor_kinds) {
+      SCOPED_TRACE(name_of(kind));
+      const bool by_lapack = Access::impl(own).cblas()->has_gesdd();
+      if (!by_lapack && kind != FactorKind::random && kind != FactorKind::graded) continue;
+      expect_eigenvectors<T>(own, kind, 65, 2, true, Uplo::upper, "");
+      expect_singular_vectors<T>(own, make_problems<T>(kind, 80, 65, 1, true), "");
+      expect_singular_vectors<T>(own, make_problems<T>(kind, 20, 70, 1), "");
+    }
+    expect_eigenvectors<T>(own, FactorKind::random, 80, 1, false, Uplo::upper, "");
+    expect_eigenvectors<T>(own, FactorKind::random, 130, 1, false, Uplo::lower, "");
+    expect_singular_vectors<T>(own, make_problems<T>(FactorKind::random, 130, 130, 1), "");
+    HermitianCases<T> a(FactorKind::random, 66, 2, true, Uplo::lower);
+    std::vector<RealOf<T>> values(132);
+    syev_batched(own, Uplo::lower, a.stored.batch(), values, a.stored.batch());
+    EXPECT_LT(eigen_residual(a.full, values, a.stored), 10) << "vectors overwrite the matrix";
+  });
+}
+
+TYPED_TEST(FactorJacobi, LargeProblemsThatAreNotFiniteHaveAnInfo) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<RealOf<T>>;
+  with_each_library([](Context& own) {
+    for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
+      HermitianCases<T> a(FactorKind::random, 65, 3, false, uplo);
+      const bool lower = uplo == Uplo::lower;
+      a.stored(1, lower ? 64 : 3, lower ? 3 : 64) = T(Limits::infinity());
+      Problems<T> v(65, 65, 3);
+      std::vector<RealOf<T>> values(3 * 65);
+      std::vector<int> info(3, -1);
+      syev_batched(own, uplo, a.stored.batch(), values, v.batch(), {InfoMode::all, info.data()});
+      EXPECT_EQ(info, (std::vector<int>{0, 65 * 64 / 2, 0}));
+      EXPECT_EQ(v(1, 4, 4), T(0));
+      EXPECT_TRUE(std::isnan(values[65]) && std::isfinite(values[130]));
+    }
+    Problems<T> b = make_problems<T>(FactorKind::random, 70, 66, 2);
+    b(1, 69, 65) = T(Limits::quiet_NaN());
+    const Svd<T> svd(own, b, "");
+    EXPECT_EQ(svd.info, (std::vector<int>{0, 66 * 65 / 2}));
+    EXPECT_EQ(svd.u(1, 0, 0), T(0));
+  });
 }
 
 // Values far below the largest are right to their own digits, which is what one-sided rotations are for.

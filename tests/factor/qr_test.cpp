@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "factor_cases.hpp"
+#include "gemm/context_impl.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -98,6 +99,24 @@ TYPED_TEST(FactorQr, ResidualsAreLapacks) {
   expect_factors(this->context, make_problems<T>(FactorKind::random, 64, 64, 3), "lanes", false);
   expect_factors(this->context, make_problems<T>(FactorKind::graded, 90, 70, 2), "", false);
   expect_factors(this->context, make_problems<T>(FactorKind::random, 40, 70, 2, true), "blocked", true);
+}
+
+// Above the sizes of lanes, LAPACK factors if the library has it.
+TYPED_TEST(FactorQr, LargeMatricesWithAndWithoutALibrary) {
+  using T = TypeParam;
+  Context without(ContextOptions{.use_wisdom = false});
+  Access::impl(without).environment.cblas = "none";
+  for (Context* const own : {&this->context, &without}) {
+    SCOPED_TRACE(own == &without ? "none" : "");
+    for (const FactorKind kind : factor_kinds) {
+      SCOPED_TRACE(name_of(kind));
+      expect_factors(*own, make_problems<T>(kind, 65, 65, 2, true), "", false);
+    }
+    for (const auto& [m, n] : {std::pair{80, 30}, {30, 80}, {130, 130}}) {
+      SCOPED_TRACE(m);
+      expect_factors(*own, make_problems<T>(FactorKind::random, m, n, 1), "", true);
+    }
+  }
 }
 
 TYPED_TEST(FactorQr, SignsAndTauAreThoseOfLapack) {
