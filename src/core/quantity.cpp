@@ -40,7 +40,11 @@ std::string scaled_text(double value, double step, std::initializer_list<const c
 
 }  // namespace
 
-std::string seconds_text(double seconds) { return scaled_text(seconds * 1e9, 1000, {"ns", "us", "ms", "s"}); }
+std::string seconds_text(double seconds) {
+  constexpr double readable = 1e6;  // more may be too many nanoseconds
+  return seconds < readable ? scaled_text(seconds * 1e9, 1000, {"ns", "us", "ms", "s"})
+                            : fmt::format("{:.4g} s", seconds);
+}
 std::string bytes_text(double bytes) {
   return scaled_text(bytes, 1024, {"bytes", "KiB", "MiB", "GiB", "TiB"});
 }

@@ -51,7 +51,7 @@ void check_apart(const FactorOperand& x) {
       extent = saturating_sum(extent, saturating_product(step.count - 1, std::abs(step.stride)));
     steps.push_back({level.count, level.stride});
     if (!plainly_apart(steps, 1))
-      refuse_batch(x, fmt::format("is written, but its stride = {} is smaller than the {} elements that {}: "
+      refuse_batch(x, fmt::format("is written, but its stride = {} has no room for the {} elements that {}: "
                                   "neighbouring problems would overlap",
                                   level.stride, extent,
                                   i + 1 == x.level_count ? "one matrix spans" : "it steps over"));

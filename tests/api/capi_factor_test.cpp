@@ -185,7 +185,7 @@ TEST_F(CApiFactor, BadArgumentsAreNamedAndLeaveOutputsAlone) {
   a = good, a.matrix_stride = 3;
   refused(
       &a, pivots.data(),
-      "a is written, but its stride = 3 is smaller than the 4 elements that one matrix spans: neighbouring "
+      "a is written, but its stride = 3 has no room for the 4 elements that one matrix spans: neighbouring "
       "problems would overlap");
   a = good, a.rows = -1;
   refused(&a, pivots.data(), "a is -1 x 2: sizes must not be negative");

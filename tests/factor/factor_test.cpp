@@ -382,7 +382,7 @@ TEST_F(FactorFailures, BadArgumentsAreNamedAndNothingIsWritten) {
   });
   refused(
       "b",
-      "b is written, but its stride = 5 is smaller than the 6 elements that one matrix spans: neighbouring "
+      "b is written, but its stride = 5 has no room for the 6 elements that one matrix spans: neighbouring "
       "problems would overlap",
       [&] {
         gesv_batched(context_, a.read(), StridedBatch<double>({b.data.data(), 3, 2, 3}, 5, 4));
@@ -391,7 +391,7 @@ TEST_F(FactorFailures, BadArgumentsAreNamedAndNothingIsWritten) {
   levels.level_count = 2, levels.levels[0] = {2, 11}, levels.levels[1] = {2, 6};
   refused(
       "b",
-      "b is written, but its stride = 11 is smaller than the 12 elements that it steps over: neighbouring "
+      "b is written, but its stride = 11 has no room for the 12 elements that it steps over: neighbouring "
       "problems would overlap",
       [&] { gesv_batched(context_, a.read(), levels); });
   refused("a", "a has ld = 2, which is smaller than its 3 rows", [&] {
