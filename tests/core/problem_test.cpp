@@ -106,7 +106,7 @@ TEST(ProblemText, NamesTheBadPart) {
   names("gemm_batched:f64:nn:m=1,n=1,k=1:stridden:batch=2", "'stridden'");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=x", "'batch=x'");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:beta=2", "'2'");
-  names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:colour=red", "'colour=red'");
+  names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:colour=red", "'colour' is not a key of a problem");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:block=4", "'block'");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:pointer:batch=1:stride_a=4", "'stride_a'");
   names("gemm_stack:f64:nn:m=1,n=1,k=1:pointer", "'pointer'");
