@@ -182,7 +182,7 @@ class LargeBench {
     fmt::print(stderr, "{}: {}\n", peer.first, error.what());
     seconds.clear();
   }
-  // Of all turns but those that warm up.
+  // Returns the median of all rounds but those that warm up.
   double middle(std::vector<double> seconds) const {
     const auto first = seconds.end() - asked_.rounds;
     std::sort(first, seconds.end());

@@ -10,15 +10,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/dispatch.hpp"
 #include "factor.hpp"
 
 namespace nb = nanobind;
 
 namespace tilewright::python {
 namespace {
-
-template <class T>
-using RealPart = decltype(std::abs(T()));
 
 // Matrices at equal distances, as in new stacks or parts of these.
 template <class T>
@@ -163,14 +161,6 @@ nb::object gesvd(Library& library, const View& a, std::uint64_t values, const st
   });
 }
 
-template <class T>
-T conjugate(T value) {
-  if constexpr (std::is_same_v<T, RealPart<T>>)
-    return value;
-  else
-    return std::conj(value);
-}
-
 // Orders the eigenvalues of a matrix by their absolute values, which become its singular values. The
 // eigenvectors, u, are ordered with them, and V^H takes their signs.
 template <class T>
@@ -188,10 +178,10 @@ class SingularOrder {
   }
   void order(const EvenStack<T>& u, const EvenStack<T>& vh, std::int64_t p) const {
     for (std::int64_t i = 0; i < n_; ++i)
-      for (std::int64_t j = 0; j < n_; ++j) vh.at(p, i, j) = conjugate(u.at(p, j, places_[std::size_t(i)]));
+      for (std::int64_t j = 0; j < n_; ++j) vh.at(p, i, j) = conj_of(u.at(p, j, places_[std::size_t(i)]));
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j) {
-        u.at(p, j, i) = conjugate(vh.at(p, i, j));
+        u.at(p, j, i) = conj_of(vh.at(p, i, j));
         if (signed_[std::size_t(i)] < 0) vh.at(p, i, j) = -vh.at(p, i, j);
       }
   }

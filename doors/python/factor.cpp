@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/dispatch.hpp"
 #include "operand.hpp"
 #include "options.hpp"
 #include "product.hpp"
@@ -129,7 +130,7 @@ nb::object potrf(Library& library, const View& a, const View& factor, bool upper
 // The sign, of absolute value 1 or 0, and the logarithm of the absolute value of a determinant.
 template <class T>
 struct SignAndLog {
-  using Real = decltype(std::abs(T()));
+  using Real = RealPart<T>;
   T* sign;
   Real* log;
 
@@ -160,7 +161,7 @@ void slogdet(Library& library, const View& a, std::uint64_t sign, std::uint64_t 
     return true;
   });
   with_type(a.dtype, [&]<class T>(T) {
-    SignAndLog<T> to{reinterpret_cast<T*>(sign), reinterpret_cast<typename SignAndLog<T>::Real*>(log)};
+    SignAndLog<T> to{reinterpret_cast<T*>(sign), reinterpret_cast<RealPart<T>*>(log)};
     const std::int64_t n = rows_of(a);
     const auto* const factors = reinterpret_cast<const T*>(a.data);
     for (std::size_t p = 0; p < infos.size(); ++p)

@@ -9,7 +9,7 @@ from . import _core
 from ._checks import flag, seconds, text, whole
 from ._lu import copied, right_side
 from ._matmul import matmul
-from ._systems import REAL, index, on_host, pieces, promoted, run, scalar
+from ._systems import REAL, copied_pieces, index, on_host, promoted, run, scalar
 
 
 class QRResult(NamedTuple):
@@ -58,13 +58,7 @@ def qr(a, mode="reduced", *, threads=0, promote=False):
     columns = m if mode == "complete" else min(m, n)
     r = kind.empty((*batch, columns, n), dtype, x)
     q = None if mode == "r" else kind.empty((*batch, m, columns), dtype, x)
-    room = None
-    for piece in pieces(x, dtype, threads):
-        part = x[piece]
-        if room is None:
-            room = kind.empty(part.shape, dtype, x)
-        factors = room if part.shape == room.shape else room[:part.shape[0]]
-        kind.assign(factors, part)
+    for piece, factors in copied_pieces(kind, x, dtype, threads):
         _core.qr(kind.operand(factors), None if q is None else kind.operand(q[piece]), kind.operand(r[piece]), threads)
     return kind.finish(r, a) if q is None else QRResult(kind.finish(q, a), kind.finish(r, a))
 

@@ -45,13 +45,22 @@ def run(call, kind, a, *others):
     return call(kind.operand(kind.packed(a, False)), *others) if found is False else found
 
 
-def pieces(x, dtype, threads):
-    """Indices of parts of the first axis of a stack that stay in the caches between being copied and being computed."""
-    if len(x.shape) < 3:
-        return [...]
-    bytes_each = math.prod(x.shape[1:]) * numpy.dtype(dtype).itemsize
-    step = max(1, (threads or os.cpu_count() or 1) * PIECE_BYTES // max(1, bytes_each))
-    return [slice(begin, begin + step) for begin in range(0, x.shape[0], step)]
+def copied_pieces(kind, x, dtype, threads):
+    """Parts of the first axis of a stack that stay in the caches between being copied and being computed: pairs of an index and a copy,
+    all in the same memory."""
+    pieces = [...]
+    if len(x.shape) > 2:
+        bytes_each = math.prod(x.shape[1:]) * numpy.dtype(dtype).itemsize
+        step = max(1, (threads or os.cpu_count() or 1) * PIECE_BYTES // max(1, bytes_each))
+        pieces = [slice(begin, begin + step) for begin in range(0, x.shape[0], step)]
+    room = None
+    for piece in pieces:
+        part = x[piece]
+        if room is None:
+            room = kind.empty(part.shape, dtype, x)
+        copy = room if part.shape == room.shape else room[:part.shape[0]]
+        kind.assign(copy, part)
+        yield piece, copy
 
 
 def scalar(kind, x):
@@ -136,13 +145,8 @@ def slogdet(a, *, threads=0, promote=False):
     kind, x, dtype = on_host(a, promote, "determinants")
     sign = kind.empty(x.shape[:-2], dtype, x)
     log = kind.empty(x.shape[:-2], REAL[dtype], x)
-    threads, room = whole("threads", threads), None
-    for piece in pieces(x, dtype, threads):
-        part = x[piece]
-        if room is None:
-            room = kind.empty(part.shape, dtype, x)
-        factors = room if part.shape == room.shape else room[:part.shape[0]]
-        kind.assign(factors, part)
+    threads = whole("threads", threads)
+    for piece, factors in copied_pieces(kind, x, dtype, threads):
         _core.slogdet(kind.operand(factors), kind.address(sign[piece]), kind.address(log[piece]), threads)
     return SlogdetResult(*(scalar(kind, kind.finish(one, a)) for one in (sign, log)))
 

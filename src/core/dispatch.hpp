@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <complex>
+#include <type_traits>
 #include <utility>
 
 #include "tilewright/types.hpp"
@@ -29,6 +30,14 @@ decltype(auto) dispatch(DType dtype, F&& f) {
 
 template <class T>
 using RealPart = decltype(std::abs(T()));
+
+template <class T>
+T conj_of(T x) {
+  if constexpr (std::is_same_v<T, RealPart<T>>)
+    return x;
+  else
+    return std::conj(x);
+}
 
 // The product that every kernel computes: (a + bi)(c + di) = (ac - bd) + (ad + bc)i. The operator of
 // std::complex turns some NaN into infinities (C's Annex G), which no kernel does.

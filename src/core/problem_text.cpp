@@ -98,7 +98,7 @@ GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
   return packed(without_levels(problem));
 }
 
-// What a family may be called, with "lu" for factorizations of one matrix.
+// Names the families, with "lu" for factorizations of one matrix.
 std::string known_families() {
   std::string names;
   for (const FamilyName& family : family_names) names += std::string(family.name) + ", ";

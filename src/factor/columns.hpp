@@ -17,13 +17,6 @@ template <class T>
 auto real_of(T x) {
   return std::real(x);
 }
-template <class T>
-T conj_of(T x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return x;
-  else
-    return std::conj(x);
-}
 
 // The largest size of a real or imaginary part.
 template <class T>

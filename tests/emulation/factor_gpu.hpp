@@ -86,8 +86,8 @@ class FactorBatch {
   std::vector<T*> pointers_;
 };
 
-// What the checks of a routine read of an instance: they are compiled once for each type, the kernel for each
-// instance.
+// Describes an instance to the checks of a routine, which are compiled once for each type; the kernel is
+// compiled for each instance.
 struct FactorInstance {
   LaneShape problem;
   FactorLie lie_a, lie_b;

@@ -1,5 +1,5 @@
-// What it takes to add a way to compute: one object in a list, of products (support/dummy_candidate.cpp) and
-// of factorizations. Offers are ranked by what they say they cost, and by how that is known.
+// A candidate is one object in a list, of products (support/dummy_candidate.cpp) or of factorizations. Offers
+// are ranked by what they say they cost, and by how that is known.
 #include <gtest/gtest.h>
 
 #include "gemm/plan.hpp"

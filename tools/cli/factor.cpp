@@ -205,7 +205,7 @@ void add_factor_flags(CLI::App& verb, FactorFlags& flags) {
   verb.add_option("--json", flags.json, "write the measurement as JSON (- is stdout)");
 }
 
-// What a routine writes beside its result.
+// Adds the files that a routine writes beside its result.
 void add_outputs(CLI::App& verb, FactorFlags& flags) {
   verb.add_option("--pivots", flags.pivots,
                   "getrf: output file of the pivots, 64-bit integers, counted from 1 as in LAPACK");
