@@ -14,6 +14,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -23,6 +26,7 @@
 #include "factor_gpu_check.hpp"
 #include "factor_gpu_peers.hpp"
 #include "kernel/factor_gpu/space.hpp"
+#include "kernel/factor_gpu_large/loader.hpp"
 
 namespace tilewright::experiment {
 namespace {
@@ -31,8 +35,8 @@ struct Asked {
   std::vector<std::string> ops{"potrf", "getrf", "trsm", "gesv", "posv"}, types{"f64", "f32"};
   std::vector<std::string> sizes{"2", "3", "4", "6", "8", "12", "16", "20", "24", "28", "32"};
   std::string sources = "src", command = "bench_factor_gpu_alone";
-  int rounds = 9, megabytes = 1024, device = 0, threads = 8, best = 40;
-  bool sweep = false, peers = true;
+  int rounds = 9, megabytes = 1024, device = 0, threads = 8, best = 40, count = 0, nrhs = 0;
+  bool sweep = false, peers = true, large = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -51,6 +55,10 @@ Asked asked_of(int count, char** words) {
       a.sweep = true;
       continue;
     }
+    if (name == "--large") {
+      a.large = true;
+      continue;
+    }
     if (name == "--no-peers") {
       a.peers = false;
       continue;
@@ -64,6 +72,8 @@ Asked asked_of(int count, char** words) {
     if (name == "--sources") a.sources = value;
     if (name == "--rounds") a.rounds = std::stoi(value);
     if (name == "--megabytes") a.megabytes = std::stoi(value);
+    if (name == "--count") a.count = std::stoi(value);
+    if (name == "--nrhs") a.nrhs = std::stoi(value);
     if (name == "--device") a.device = std::stoi(value);
     if (name == "--best") a.best = std::stoi(value);
     if (name == "--threads") a.threads = std::stoi(value);
@@ -105,10 +115,15 @@ class Bench {
                          .n = n};
     if (problem_.routine == Routine::trsm) problem_.nrhs = n;
     if (problem_.routine == Routine::gesv || problem_.routine == Routine::posv) problem_.nrhs = 1;
+    if (asked_.nrhs > 0 && problem_.nrhs > 0) problem_.nrhs = asked_.nrhs;
     place();
-    std::vector<FactorGpuConfig> configs{usual()};
-    if (asked_.sweep) add_all(configs);
-    for (const FactorGpuConfig& c : configs) candidates_.push_back({problems_, problem_, shape_, c, {}});
+    if (n > factor_gpu_limit || asked_.large) {
+      add_large();
+    } else {
+      std::vector<FactorGpuConfig> configs{usual()};
+      if (asked_.sweep) add_all(configs);
+      for (const FactorGpuConfig& c : configs) add_small(c);
+    }
     ++problems_;
   }
   void run() {
@@ -118,20 +133,129 @@ class Bench {
       const bool is_usual = i == 0 || c.number != candidates_[i - 1].number;
       problem_ = c.problem;
       if (is_usual) prepare();
-      if (!c.binary.code.empty()) measure(c.config, c.binary, is_usual);
+      if (c.compiled()) measure(c, is_usual);
       const bool is_last = i + 1 == candidates_.size() || candidates_[i + 1].number != c.number;
       if (is_last && peers_.are_there()) measure_peer();
     }
   }
 
  private:
+  // Kernels of a problem, with what is said of them, and what launches them all.
+  struct Loaded {
+    std::function<void()> launch;
+    std::string report;
+  };
   struct Candidate {
     int number;  // of its problem
     LaneShape problem;
-    FactorGpuShape shape;
-    FactorGpuConfig config;
-    JitBinary binary;
+    std::string config;
+    std::vector<StencilRequest> requests;
+    std::function<Loaded(const std::vector<JitBinary>&)> load;
+    std::vector<JitBinary> binaries{};
+
+    bool compiled() const {
+      return std::all_of(binaries.begin(), binaries.end(),
+                         [](const JitBinary& b) { return !b.code.empty(); });
+    }
   };
+
+  static std::string report_of(const GpuFunction& function) {
+    return fmt::format(R"("registers": {}, "local_bytes": {})", function.registers(), function.local_bytes());
+  }
+  int capability() const { return gpu_.limits().compute_capability; }
+
+  void add_small(const FactorGpuConfig& config) {
+    Candidate c{problems_, problem_, to_json(config).dump(), {}, {}};
+    c.requests = {factor_gpu_request(shape_, config, problem_.dtype, capability())};
+    c.load = [this, config](const std::vector<JitBinary>& binaries) {
+      const auto kernel =
+          std::make_shared<const FactorGpuKernel>(gpu_, binaries.front(), shape_, config, problem_.dtype);
+      return Loaded{[this, kernel] { kernel->launch(call_, stream_.get()); },
+                    fmt::format(R"({}, "blocks": {})", report_of(kernel->function()),
+                                kernel->blocks_per_multiprocessor())};
+    };
+    candidates_.push_back(std::move(c));
+  }
+
+  // The kernels that give each matrix a block.
+  void add_large() {
+    const FactorGpuShape shape = factor_large_shape(shape_);
+    const FactorLargeRoom room = factor_large_room(gpu_.limits());
+    const int n = int(problem_.n);
+    std::vector<FactorLargeConfig> factors{
+        factor_large_config(factor_large_first(shape), n, n, bytes(), room)};
+    std::vector<FactorLargeSolveConfig> solves{
+        factor_large_solve_config(factor_large_second(shape), n, int(problem_.nrhs), bytes(), room)};
+    if (asked_.sweep && factor_large_factors(shape)) add_configs(shape, factors);
+    if (asked_.sweep && !factor_large_factors(shape)) add_configs(shape, solves);
+    for (const FactorLargeConfig& f : factors)
+      for (const FactorLargeSolveConfig& s : solves) add_large(shape, f, s);
+  }
+  void add_configs(const FactorGpuShape& shape, std::vector<FactorLargeConfig>& configs) const {
+    const FactorLargeConfig usual_one = configs.front();
+    const int n = int(problem_.n);
+    const FactorGpuShape first = factor_large_first(shape);
+    for (const int threads : {64, 128, 256, 512})
+      for (const int panel : {16, 24, 32})
+        for (const int rows : {2, 4, 8})
+          for (const int cols : {2, 4, 8})
+            for (const bool shared : {false, true}) {
+              const FactorLargeConfig c{threads, panel, rows, cols, shared};
+              const bool is_odd =
+                  rows * cols > 32 || rows * cols < 8 || rows < 4 || (threads > 2 * n) || threads * 8 < n;
+              if (is_odd || 2 * panel > threads || c == usual_one) continue;
+              const int total = factor_large_memory(first, c, n, n, bytes()).total;
+              if (total <= gpu_.limits().shared_bytes_per_block) configs.push_back(c);
+            }
+  }
+  void add_configs(const FactorGpuShape& shape, std::vector<FactorLargeSolveConfig>& configs) const {
+    const FactorLargeSolveConfig usual_one = configs.front();
+    const FactorGpuShape second = factor_large_second(shape);
+    for (const int threads : {32, 64, 128, 256})
+      for (const int sides : {1, 2, 4, 8, 16, 32}) {
+        const FactorLargeSolveConfig c{threads, sides};
+        if (sides % (threads / 32) != 0 || c == usual_one) continue;
+        const int total = factor_large_solve_memory(c, second.exchanges, int(problem_.n), bytes()).total;
+        if (total <= gpu_.limits().shared_bytes_per_block) configs.push_back(c);
+      }
+  }
+  void add_large(const FactorGpuShape& shape, const FactorLargeConfig& factor,
+                 const FactorLargeSolveConfig& solve) {
+    const bool factors = factor_large_factors(shape), solves = factor_gpu_has_b(shape);
+    Candidate c{problems_, problem_, "", {}, {}};
+    const auto add = [&](const auto& of, const auto& config) {
+      c.config += (c.config.empty() ? "" : ", \"solve\": ") + to_json(config).dump();
+      c.requests.push_back(factor_large_request(of, config, problem_.dtype, capability()));
+    };
+    if (factors) add(factor_large_first(shape), factor);
+    if (solves) add(factor_large_second(shape), solve);
+    c.load = [=, this](const std::vector<JitBinary>& binaries) {
+      std::shared_ptr<const FactorLargeKernel> first, second;
+      if (factors)
+        first = std::make_shared<const FactorLargeKernel>(gpu_, binaries.front(), factor_large_first(shape),
+                                                          factor, problem_.dtype);
+      if (solves)
+        second = std::make_shared<const FactorLargeKernel>(gpu_, binaries.back(), factor_large_second(shape),
+                                                           solve, problem_.dtype);
+      return Loaded{[=, this] { launch_large(first.get(), second.get()); },
+                    report_of((factors ? first : second)->function())};
+    };
+    candidates_.push_back(std::move(c));
+  }
+  void launch_large(const FactorLargeKernel* factor, const FactorLargeKernel* solve) {
+    FactorLargeCall call;
+    call.a = call_.a, call.b = call_.b, call.count = count_, call.nrhs = problem_.nrhs;
+    call.info = call_.info, call.pivots = call_.pivots;
+    if (factor != nullptr && solve != nullptr) {
+      const std::size_t needed = std::size_t(count_ * elements_a() * bytes());
+      if (factors_ == nullptr || factors_bytes_ < needed)
+        factors_ = std::make_unique<GpuBuffer>(gpu_, needed), factors_bytes_ = needed;
+      call.factors = call_.a, call.factors.data = factors_->as<char>(), call.codes = call_.info;
+    }
+    if (factor != nullptr) factor->launch(call, stream_.get());
+    if (factor != nullptr && solve != nullptr) call.a = call.factors;
+    if (solve != nullptr) solve->launch(call, stream_.get());
+  }
 
   int bytes() const { return int(size_bytes(problem_.dtype)); }
   std::int64_t elements_a() const { return problem_.n * problem_.n; }
@@ -140,6 +264,7 @@ class Bench {
   // Finds the places of the problem's operands and its shape.
   void place() {
     count_ = std::int64_t(bytes_) / ((elements_a() + elements_b()) * bytes()) / 64 * 64;
+    if (asked_.count > 0) count_ = std::min<std::int64_t>(count_, asked_.count);
     call_ = {};
     call_.count = count_;
     call_.a = {work_.as<char>(), nullptr, problem_.n, problem_.n, 1, problem_.n, elements_a(), 0, 0};
@@ -152,7 +277,7 @@ class Bench {
   void prepare() {
     place();
     dispatch(problem_.dtype, [&]<class T>() {
-      const auto a = made_matrices<T>(problem_, samples), b = made_sides<T>(problem_, samples);
+      const auto a = made_matrices<T>(problem_, samples()), b = made_sides<T>(problem_, samples());
       fill(0, a, count_ * elements_a());
       if (!b.empty()) fill(offset_b_, b, count_ * elements_b());
     });
@@ -202,25 +327,33 @@ class Bench {
     }
   }
 
+  // Kernels that several candidates share are compiled once.
   void compile() {
+    std::map<std::string, std::pair<StencilRequest, JitBinary>> all;
+    for (const Candidate& c : candidates_)
+      for (const StencilRequest& request : c.requests)
+        all.emplace(request.expressions.front(), std::pair{request, JitBinary{}});
+    std::vector<std::pair<StencilRequest, JitBinary>*> list;
+    for (auto& [name, one] : all) list.push_back(&one);
     std::atomic<std::size_t> next{0};
     std::vector<std::thread> workers;
     for (int t = 0; t < asked_.threads; ++t)
       workers.emplace_back([&] {
-        for (std::size_t i; (i = next++) < candidates_.size();) try {
-            Candidate& c = candidates_[i];
-            const StencilRequest request =
-                factor_gpu_request(c.shape, c.config, c.problem.dtype, gpu_.limits().compute_capability);
-            c.binary = compiler_.compile({fmt::format("#include \"{}\"\n", request.header),
-                                          "kernel.cu",
-                                          request.expressions,
-                                          {"--std=c++20", "-default-device", "-I" + asked_.sources,
-                                           fmt::format("-arch={}", architecture_of(gpu_.limits()))}});
+        for (std::size_t i; (i = next++) < list.size();) try {
+            const StencilRequest& request = list[i]->first;
+            list[i]->second = compiler_.compile({fmt::format("#include \"{}\"\n", request.header),
+                                                 "kernel.cu",
+                                                 request.expressions,
+                                                 {"--std=c++20", "-default-device", "-I" + asked_.sources,
+                                                  fmt::format("-arch={}", architecture_of(gpu_.limits()))}});
           } catch (const Error& error) {
             fmt::print(stderr, "{}\n", error.what());
           }
       });
     for (std::thread& one : workers) one.join();
+    for (Candidate& c : candidates_)
+      for (const StencilRequest& request : c.requests)
+        c.binaries.push_back(all.at(request.expressions.front()).second);
   }
 
   void restore() {
@@ -257,9 +390,10 @@ class Bench {
     return median_seconds(false, [&] { function.launch_with(launch, parameters, stream_.get()); });
   }
 
-  double error() {
+  double error(bool is_usual) {
     double most = 0;
-    const std::int64_t some = std::min(samples, count_);
+    const std::int64_t few = problem_.n <= 128 ? 2 : 0;  // of other configs: the host takes seconds
+    const std::int64_t some = std::min({samples(), count_, is_usual ? samples() : few});
     dispatch(problem_.dtype, [&]<class T>() {
       std::vector<T> a(std::size_t(some * elements_a())), b(std::size_t(some * elements_b())), a_was = a,
                                                                                                b_was = b;
@@ -273,16 +407,13 @@ class Bench {
     return most;
   }
 
-  void measure(const FactorGpuConfig& config, const JitBinary& binary, bool is_usual) try {
-    const FactorGpuKernel kernel(gpu_, binary, shape_, config, problem_.dtype);
-    const double seconds = median_seconds(true, [&] { kernel.launch(call_, stream_.get()); });
-    print(seconds,
-          fmt::format(R"("usual": {}, "config": {}, "registers": {}, "local_bytes": {}, "blocks": {}, )"
-                      R"("error_eps": {:.2f})",
-                      is_usual, to_json(config).dump(), kernel.function().registers(),
-                      kernel.function().local_bytes(), kernel.blocks_per_multiprocessor(), error()));
+  void measure(const Candidate& c, bool is_usual) try {
+    const Loaded loaded = c.load(c.binaries);
+    const double seconds = median_seconds(true, loaded.launch);
+    print(seconds, fmt::format(R"("usual": {}, "config": {}, {}, "error_eps": {:.2f})", is_usual, c.config,
+                               loaded.report, error(is_usual)));
   } catch (const Error& error) {
-    fmt::print(stderr, "{}: {}\n", describe(config), error.what());
+    fmt::print(stderr, "{}: {}\n", c.config, error.what());
   }
   void measure_peer() {
     PeerCall call{problem_, count_, work_.as<char>(), work_.as<char>(offset_b_), call_.pivots, call_.info};
@@ -305,7 +436,10 @@ class Bench {
     std::fflush(stdout);
   }
 
-  static constexpr std::int64_t samples = 1000;
+  // Different matrices of a batch, fewer of large ones.
+  std::int64_t samples() const {
+    return std::clamp<std::int64_t>(20'000'000 / (problem_.n * problem_.n * problem_.n), 2, 1000);
+  }
   Asked asked_;
   Gpu gpu_;
   Gpu::Current current_;
@@ -322,7 +456,8 @@ class Bench {
   FactorGpuShape shape_;
   FactorGpuCall call_;
   std::int64_t count_ = 0;
-  std::size_t offset_b_ = 0;
+  std::size_t offset_b_ = 0, factors_bytes_ = 0;
+  std::unique_ptr<GpuBuffer> factors_;
 };
 
 }  // namespace

@@ -13,7 +13,8 @@
 ///   the work is done, and may be captured into a CUDA graph. Pivots, infos and determinants then lie in
 ///   device memory, as do arrays of pointers; what only the device can read is not checked, and a pivot out
 ///   of range exchanges nothing. InfoMode::group and any receive the info of one of the problems that have
-///   one. Matrices are square, of order up to 32.
+///   one. Only LU factors may be of matrices that are not square. Memory for factors that the caller does
+///   not ask for is allocated, and kept, by the first call that needs so much.
 /// @par Threads Any number of threads may call with one Context at once, on different matrices.
 /// @par Errors Every call validates its arguments before it writes anything and throws
 /// Error(invalid_argument) naming the
@@ -45,6 +46,7 @@ struct FactorOptions {
   Pivoting pivoting = Pivoting::partial;
   int threads = 0;          ///< 0: OpenMP's default; inside a parallel region always 1
   std::string candidate{};  ///< "": the one expected to be fastest; or lanes or blocked, on a GPU gpu_small
+                            ///< or gpu_large or gpu_large
   Queue queue{};            ///< of batches in device memory
 };
 

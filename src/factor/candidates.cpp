@@ -18,15 +18,17 @@ namespace tilewright {
 constinit const FactorCandidate gpu_small_factor{
     "gpu_small", Tier::any,
     [](const FactorRequest&) -> std::string { return "this build has no GPU runtime"; }};
+constinit const FactorCandidate gpu_large_factor = gpu_small_factor;
 void finish_empty_on_device(Context&, const FactorWork&) {
   throw Error(ErrorCode::unsupported, "", "this build has no GPU runtime");
 }
 #endif
 
 std::span<const FactorCandidate> factor_candidates(Location location) {
-  if (location == Location::device) return {&gpu_small_factor, 1};
-  static constinit Once<const std::array<FactorCandidate, 2>> once;
-  return once.get([] { return std::array{lanes_factor, blocked_factor}; });
+  static constinit Once<const std::array<FactorCandidate, 2>> on_host, on_device;
+  if (location == Location::device)
+    return on_device.get([] { return std::array{gpu_small_factor, gpu_large_factor}; });
+  return on_host.get([] { return std::array{lanes_factor, blocked_factor}; });
 }
 
 namespace {

@@ -35,7 +35,7 @@ struct FactorOperation {
 using FactorCandidate = Candidate<FactorOperation>;
 using FactorRanking = Ranking<FactorOperation>;
 
-extern const FactorCandidate lanes_factor, blocked_factor, gpu_small_factor;
+extern const FactorCandidate lanes_factor, blocked_factor, gpu_small_factor, gpu_large_factor;
 // Returns the candidates for matrices in memory of that kind.
 std::span<const FactorCandidate> factor_candidates(Location location = Location::host);
 

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <numeric>
 
 #include "core/dispatch.hpp"
-#include "core/refuse.hpp"
 #include "factor/candidates.hpp"
+#include "factor/gpu_batches.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/device/machine.hpp"
 
@@ -17,56 +15,6 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t panel_sides = 32;  // right sides of one launch
-constexpr int least_capability = 80;      // asynchronous copies
-
-// The levels of a batch with neighbours that are one level joined; the last is that of a launch.
-struct JoinedLevels {
-  std::array<MatrixBatch<char>::Level, MatrixBatch<char>::most_levels + 1> level{};
-  std::size_t count = 0;
-};
-JoinedLevels joined_levels(const FactorOperand& x) {
-  JoinedLevels joined;
-  for (std::size_t i = 0; i < x.level_count; ++i) {
-    const auto next = x.levels[i];
-    if (joined.count > 0) {
-      auto& last = joined.level[joined.count - 1];
-      if (last.stride == next.count * next.stride) {
-        last = {last.count * next.count, next.stride};
-        continue;
-      }
-    }
-    joined.level[joined.count++] = next;
-  }
-  return joined;
-}
-
-// Problems that one launch computes: all if the levels of both operands are one each, else as many as neither
-// innermost level ends within.
-std::int64_t problems_of_launch(const FactorWork& work) {
-  std::int64_t each = work.count;
-  for (const FactorOperand* x : {&work.a, &work.b}) {
-    if (x == &work.b && !work.has_b) continue;
-    const JoinedLevels joined = joined_levels(*x);
-    if (joined.count > 1) each = std::gcd(each, joined.level[joined.count - 1].count);
-  }
-  return each;
-}
-
-// The matrices from problem `first` on; `offset` elements behind the beginning of each.
-FactorGpuBatch gpu_batch_of(const FactorOperand& x, std::int64_t first, std::int64_t rows, std::int64_t cols,
-                            std::int64_t offset) {
-  FactorGpuBatch batch;
-  batch.rows = rows, batch.cols = cols;
-  batch.row_step = x.row_step(), batch.col_step = x.col_step();
-  batch.block = x.block, batch.block_stride = x.block * x.col_stride * x.cols;
-  if (x.pointers != nullptr) {
-    batch.pointers = x.pointers + first;
-    return batch;
-  }
-  if (x.level_count > 0) batch.stride = x.levels[x.level_count - 1].stride;
-  batch.data = x.address(first) + offset * x.element_bytes;
-  return batch;
-}
 
 std::string factor_gpu_declines(const FactorRequest& r) {
   const LaneShape& s = r.work.shape;
@@ -76,17 +24,7 @@ std::string factor_gpu_declines(const FactorRequest& r) {
   if (r.work.b.pointers != nullptr && s.nrhs > panel_sides)
     return fmt::format("serves up to {} right sides at addresses of their own", panel_sides);
   const auto machine = Access::impl(r.context).gpus->open(r.work.queue.device);
-  const GpuLimits& limits = machine->gpu().limits();
-  if (limits.compute_capability < least_capability)
-    return fmt::format("{} has no asynchronous copies", limits.name);
-  return "";
-}
-
-// Copies are of whole elements, which lie at multiples of their size.
-void refuse_misplaced(const FactorOperand& x) {
-  if (reinterpret_cast<std::uintptr_t>(x.data) % std::uintptr_t(x.element_bytes) == 0) return;
-  refuse_argument(x.name, fmt::format("{} = {} is not a multiple of {} bytes, the size of an element", x.name,
-                                      static_cast<const void*>(x.data), x.element_bytes));
+  return gpu_declines(machine->gpu());
 }
 
 class FactorGpuRunner : public FactorRunner {
@@ -94,10 +32,7 @@ class FactorGpuRunner : public FactorRunner {
   void run(Context& context, const FactorWork& work, int) const override {
     const Context::Impl& impl = Access::impl(context);
     const auto machine = impl.gpus->open(work.queue.device);
-    refuse_misplaced(work.a);
-    if (work.has_b) refuse_misplaced(work.b);
-    if (work.info.mode == InfoMode::any || work.info.mode == InfoMode::group)
-      machine->gpu().clear(work.info.codes, sizeof(int), sizeof(int), 1, work.queue.stream);
+    begin_on_gpu(machine->gpu(), work);
     const std::int64_t each = problems_of_launch(work);
     for (std::int64_t first = 0; first < work.count; first += each) {
       std::int64_t side = 0;
@@ -109,10 +44,6 @@ class FactorGpuRunner : public FactorRunner {
   }
 
  private:
-  static std::int64_t sides_of(const FactorWork& work) {
-    return work.has_b && work.shape.routine != Routine::inv ? work.shape.nrhs : 0;
-  }
-
   static void launch(const GpuMachine& machine, const FactorWork& work, std::int64_t first,
                      std::int64_t count, std::int64_t side, bool may_compile) {
     LaneShape shape = work.shape;
@@ -128,18 +59,14 @@ class FactorGpuRunner : public FactorRunner {
       call.b = right ? gpu_batch_of(b, first, shape.nrhs, shape.n, offset)
                      : gpu_batch_of(b, first, shape.n, shape.nrhs, offset);
     }
-    bool scales = false;
-    if (shape.routine == Routine::trsm) {
-      call.alpha = work.alpha;
-      dispatch(shape.dtype, [&]<class T>() { scales = *static_cast<const T*>(work.alpha) != T(1); });
-    }
+    if (shape.routine == Routine::trsm) call.alpha = work.alpha;
     const std::int64_t steps = first * work.steps();
     if (work.pivots_out != nullptr) call.pivots = work.pivots_out + steps;
     if (work.pivots_in != nullptr) call.pivots = const_cast<int*>(work.pivots_in) + steps;
     if (work.values.out != nullptr) call.det = work.values.out + first * work.values.problem_bytes();
-    call.one_info = work.info.mode == InfoMode::any || work.info.mode == InfoMode::group;
+    call.one_info = has_one_info(work);
     if (work.info.mode != InfoMode::none) call.info = work.info.codes + (call.one_info ? 0 : first);
-    kernel_for(machine, shape, call, scales, may_compile)->launch(call, work.queue.stream);
+    kernel_for(machine, shape, call, scales_sides(work), may_compile)->launch(call, work.queue.stream);
   }
 
   static std::shared_ptr<const FactorGpuKernel> kernel_for(const GpuMachine& machine, const LaneShape& shape,
@@ -164,7 +91,7 @@ constinit const FactorCandidate gpu_small_factor{
     [](const FactorRequest&) { return factor_offer(0, std::make_shared<const FactorGpuRunner>()); }};
 
 void finish_empty_on_device(Context& context, const FactorWork& work) {
-  const bool one = work.info.mode == InfoMode::group || work.info.mode == InfoMode::any;
+  const bool one = has_one_info(work);
   const std::int64_t infos = work.info.mode == InfoMode::none ? 0 : one ? 1 : work.count;
   const bool has_det = work.shape.routine == Routine::det && work.count > 0;
   if (infos == 0 && !has_det) return;

@@ -7,8 +7,10 @@
 
 #include <complex>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "emulation/gpu.hpp"
@@ -92,7 +94,8 @@ struct FactorInstance {
   LaneShape problem;
   FactorLie lie_a, lie_b;
   FactorGpuShape shape;
-  FactorGpuConfig config;
+  int count = 1;
+  std::string config;
 };
 
 // One routine on one batch.
@@ -101,13 +104,14 @@ class FactorRun {
  public:
   using D = typename HostElement<T>::Device;
   using R = typename HostElement<T>::Real;
-  using Kernel = void (*)(const FactorGpuArgs<D>&);
+  // Launches the instance's kernels; returns the first error, or "".
+  using Launcher = std::function<std::string(const FactorGpuArgs<D>&, Copies, const std::vector<Region>&)>;
 
-  FactorRun(const FactorInstance& instance, Kernel instance_kernel)
+  FactorRun(const FactorInstance& instance, Launcher launches)
       : P(instance.problem),
         S(instance.shape),
-        C(instance.config),
-        kernel(instance_kernel),
+        config(instance.config),
+        launcher(std::move(launches)),
         n(int(P.n)),
         nrhs(S.nrhs > 0 ? S.nrhs : 1),
         is_right(P.routine == Routine::trsm && P.side == Side::right),
@@ -115,7 +119,7 @@ class FactorRun {
         by_lu(P.routine == Routine::getrf || P.routine == Routine::gesv || P.routine == Routine::inv ||
               P.routine == Routine::det),
         in_place(P.routine == Routine::getri || P.routine == Routine::potri),
-        count(factor_gpu_matrices(C) * (C.stages > 1 ? 3 : 1) + 3),
+        count(instance.count),
         a(n, n, count, instance.lie_a),
         b(is_right ? nrhs : n, is_right ? n : nrhs, count, instance.lie_b),
         pivots(std::size_t(count * n), 0),
@@ -194,12 +198,7 @@ class FactorRun {
     for (const Copies copies : {Copies::late, Copies::at_once}) {
       a.data = a_before, b.data = b_before;
       const auto pivots_before = pivots;
-      const Launch launch{.blocks = 2,
-                          .threads = unsigned(factor_gpu_threads(C)),
-                          .shared_bytes = unsigned(factor_gpu_memory(S, C, int(sizeof(T))).total),
-                          .copies = copies,
-                          .global = {a.region(), b.region()}};
-      ASSERT_EQ(run(launch, [&] { kernel(args); }), "");
+      ASSERT_EQ(launcher(args, copies, {a.region(), b.region()}), "");
       if (copies == Copies::late) pivots = pivots_before;
     }
   }
@@ -211,8 +210,7 @@ class FactorRun {
       }
       return;
     }
-    EXPECT_EQ(info[std::size_t(p)], fails(p) ? n / 2 + 1 : 0)
-        << describe(S) << describe(C) << " problem " << p;
+    EXPECT_EQ(info[std::size_t(p)], fails(p) ? n / 2 + 1 : 0) << describe(S) << config << " problem " << p;
   }
   void check_kept(int p) {
     FactorBatch<T>& of = in_place ? a : b;
@@ -290,7 +288,7 @@ class FactorRun {
 
   double tolerance() const { return 40.0 * n * double(std::numeric_limits<R>::epsilon()); }
   void expect_near(Wide x, Wide y, double size_of_terms, int p) {
-    EXPECT_LE(std::abs(x - y), tolerance() * size_of_terms) << describe(S) << describe(C) << " problem " << p;
+    EXPECT_LE(std::abs(x - y), tolerance() * size_of_terms) << describe(S) << config << " problem " << p;
   }
 
   void check(int p) {
@@ -369,8 +367,8 @@ class FactorRun {
 
   const LaneShape P;
   const FactorGpuShape S;
-  const FactorGpuConfig C;
-  const Kernel kernel;
+  const std::string config;
+  const Launcher launcher;
   const int n, nrhs;
   const bool is_right, by_cholesky, by_lu, in_place;
   const int count;
@@ -386,10 +384,10 @@ class FactorRun {
 template <class T, LaneShape P, FactorLie LieA = FactorLie{}, FactorLie LieB = LieA, int Stages = 1,
           int Direct = 0>
 struct FactorCase {
-  static constexpr FactorInstance instance() {
+  static constexpr bool in_place = P.routine == Routine::getri || P.routine == Routine::potri;
+  static constexpr FactorLie lie_b = in_place ? LieA : LieB;
+  static constexpr FactorGpuShape shape() {
     const int n = int(P.n), size = int(sizeof(T));
-    const bool in_place = P.routine == Routine::getri || P.routine == Routine::potri;
-    const FactorLie lie_b = in_place ? LieA : LieB;
     FactorGpuShape s = factor_gpu_shape(P, LieA.by_rows, lie_b.by_rows, P.routine == Routine::trsm);
     s.a_place = LieA.place, s.a_pieces = LieA.pieces(n, n, size);
     if (factor_gpu_has_b(s)) {
@@ -397,16 +395,27 @@ struct FactorCase {
       s.b_place = lie_b.place;
       s.b_pieces = is_right ? lie_b.pieces(s.nrhs, n, size) : lie_b.pieces(n, s.nrhs, size);
     }
-    FactorGpuConfig c = factor_gpu_config(s, size, is_complex(P.dtype));
+    return s;
+  }
+  static constexpr FactorGpuConfig config() {
+    if (Direct > 0) return {.warps = 2, .direct = Direct};
+    FactorGpuConfig c = factor_gpu_config(shape(), int(sizeof(T)), is_complex(P.dtype));
     c.stages = Stages;
-    if (Direct > 0) c = {.warps = 2, .direct = Direct};
-    return {P, LieA, lie_b, s, c};
+    return c;
   }
   void expect_right() const {
     using D = typename HostElement<T>::Device;
-    static constexpr FactorInstance made = instance();
-    FactorRun<T>(made, [](const FactorGpuArgs<D>& args) {
-      factor_gpu<D, made.shape, made.config>(args);
+    static constexpr FactorGpuShape s = shape();
+    static constexpr FactorGpuConfig c = config();
+    const int count = factor_gpu_matrices(c) * (c.stages > 1 ? 3 : 1) + 3;
+    FactorRun<T>({P, LieA, lie_b, s, count, describe(c)}, [](const FactorGpuArgs<D>& args, Copies copies,
+                                                             const std::vector<Region>& regions) {
+      const Launch launch{.blocks = 2,
+                          .threads = unsigned(factor_gpu_threads(c)),
+                          .shared_bytes = unsigned(factor_gpu_memory(s, c, int(sizeof(T))).total),
+                          .copies = copies,
+                          .global = regions};
+      return run(launch, [&] { factor_gpu<D, s, c>(args); });
     }).expect_right();
   }
 };

@@ -2,6 +2,7 @@
 // levels, more right sides than one launch takes, infos, graphs, and arguments that are refused.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <random>
 #include <vector>
 
@@ -215,8 +216,165 @@ TEST_F(GpuFactor, EmptyAndRefused) {
     }
     return ErrorCode::ok;
   };
-  EXPECT_EQ(code_of(2, 1), ErrorCode::unsupported);
-  EXPECT_EQ(code_of(33, 33), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(20'000, 1), ErrorCode::unsupported);
+}
+
+// Orders above those of gpu_small.
+TEST_F(GpuFactor, LargeSystems) {
+  System s(45, 3, 5, false), definite(40, 70, 4, true);
+  const DeviceArray<double> a(*gpu_, s.a), b(*gpu_, s.b), c(*gpu_, definite.a), d(*gpu_, definite.b),
+      again(*gpu_, definite.b);
+  const DeviceArray<int> info(*gpu_, std::vector<int>(5, 9));
+  gesv_batched(context_, s.batch_a(a.get()), s.batch_b(b.get()), {InfoMode::all, info.get()},
+               factor_options_);
+  expect_near(b.read(), s.x);
+  EXPECT_EQ(a.read(), s.a);
+  EXPECT_EQ(info.read(), std::vector<int>(5, 0));
+  posv_batched(context_, Uplo::upper, definite.batch_a(c.get()), definite.batch_b(d.get()), {},
+               factor_options_);
+  expect_near(d.read(), definite.x);
+  potrf_batched(context_, Uplo::lower, definite.batch_a(c.get()), {}, factor_options_);
+  potrs_batched(context_, Uplo::lower, definite.batch_a(c.get()), definite.batch_b(again.get()),
+                factor_options_);
+  expect_near(again.read(), definite.x);
+}
+
+// Small systems too are served by the candidate of large ones, whose workspace graphs have for themselves.
+TEST_F(GpuFactor, LargeCandidateInGraphs) {
+  System s(8, 40, 6, false);
+  s.at(2, 0, 0) = 0;
+  for (int i = 0; i < 8; ++i) s.at(2, i, 3) = 0;
+  const DeviceArray<double> a(*gpu_, s.a), b(*gpu_, s.b);
+  const DeviceArray<int> info(*gpu_, std::vector<int>(6, 5));
+  const GpuStream stream(*gpu_);
+  factor_options_.queue.stream = stream.get();
+  factor_options_.candidate = "gpu_large";
+  const auto call = [&] {
+    gesv_batched(context_, s.batch_a(a.get()), s.batch_b(b.get()), {InfoMode::all, info.get()},
+                 factor_options_);
+  };
+  call();
+  stream.synchronize();
+  gpu_->write(b.get(), s.b.data(), s.b.size() * sizeof(double));
+  const GpuGraph graph(*gpu_, stream.get(), call);
+  EXPECT_EQ(b.read(), s.b);
+  graph.launch(stream.get());
+  stream.synchronize();
+  EXPECT_EQ(info.read(), (std::vector<int>{0, 0, 4, 0, 0, 0}));
+  std::vector<double> found = b.read(), wanted = s.x;  // the singular problem keeps its right sides
+  std::copy_n(s.b.begin() + 2 * 8 * 40, 8 * 40, wanted.begin() + 2 * 8 * 40);
+  expect_near(found, wanted);
+}
+
+// P A = L U of matrices that are not square, by columns and by rows.
+TEST_F(GpuFactor, Rectangles) {
+  for (const auto& [m, n] : {std::pair{50, 20}, {20, 50}, {3, 1}}) {
+    const int count = 3, steps = std::min(m, n);
+    std::vector<double> before(std::size_t(m * n * count));
+    std::mt19937 random(11);
+    for (double& x : before) x = double(int(random() % 2001) - 1000) / 1000;
+    for (const bool by_rows : {false, true}) {
+      const DeviceArray<double> a(*gpu_, before);
+      const DeviceArray<int> pivots(*gpu_, std::vector<int>(std::size_t(steps * count)));
+      const auto view = strided<device>(a.get(), m, n, by_rows ? n : 1, by_rows ? 1 : m).repeat(m * n, count);
+      getrf_batched(context_, view, {pivots.get(), std::size_t(steps * count)}, {}, factor_options_);
+      const auto lu = a.read();
+      const auto swaps = pivots.read();
+      const auto at = [&, m = m, n = n, by_rows](const std::vector<double>& of, int p, int i, int j) {
+        return of[std::size_t(p * m * n + (by_rows ? i * n + j : j * m + i))];
+      };
+      for (int p = 0; p < count; ++p) {
+        std::vector<int> row(static_cast<std::size_t>(m));
+        for (int i = 0; i < m; ++i) row[std::size_t(i)] = i;
+        for (int k = 0; k < steps; ++k)
+          std::swap(row[std::size_t(k)], row[std::size_t(swaps[std::size_t(p * steps + k)] - 1)]);
+        for (int i = 0; i < m; ++i)
+          for (int j = 0; j < n; ++j) {
+            double sum = 0;
+            for (int k = 0; k <= std::min(i, j) && k < steps; ++k)
+              sum += (k == i ? 1 : at(lu, p, i, k)) * at(lu, p, k, j);
+            ASSERT_NEAR(sum, at(before, p, row[std::size_t(i)], j), 1e-13) << m << " x " << n;
+          }
+      }
+    }
+  }
+}
+
+// Triangles that are solved with by halves: from both sides, with every op, by columns and by rows.
+TEST_F(GpuFactor, LargeTriangles) {
+  using T = std::complex<double>;
+  const int n = 197, sides = 33, count = 2;
+  const T alpha(0.5, -1);
+  std::mt19937 random(5);
+  const auto number = [&] { return T(int(random() % 2001) - 1000, int(random() % 2001) - 1000) / 1000.0; };
+  std::vector<T> a(std::size_t(n * n * count)), x(std::size_t(n * sides * count));
+  for (T& one : a) one = number() / double(n);
+  for (int p = 0; p < count; ++p)
+    for (int i = 0; i < n; ++i) a[std::size_t((p * n + i) * n + i)] = T(2, 1);
+  for (T& one : x) one = number();
+  const DeviceArray<T> on_device(*gpu_, a);
+  for (int kind = 0; kind < 12; ++kind) {
+    const Side side = kind % 2 == 0 ? Side::left : Side::right;
+    const Uplo uplo = kind / 2 % 2 == 0 ? Uplo::lower : Uplo::upper;
+    const Op op = static_cast<Op>(kind / 4);
+    const bool by_rows = kind % 3 == 1;
+    const int rows = side == Side::left ? n : sides, cols = side == Side::left ? sides : n;
+    const auto place = [&](int p, int i, int j) { return std::size_t((p * cols + j) * rows + i); };
+    std::vector<T> b(x.size());
+    for (int p = 0; p < count; ++p) {
+      const auto op_a = [&](int i, int j) {
+        const int r = op == Op::none ? i : j, c = op == Op::none ? j : i;
+        if (uplo == Uplo::lower ? r < c : r > c) return T(0);
+        const T value = a[std::size_t(p * n * n + (by_rows ? r * n + c : c * n + r))];
+        return op == Op::conj_trans ? std::conj(value) : value;
+      };
+      for (int k = 0; k < n; ++k)
+        for (int l = 0; l < n; ++l) {
+          const T factor = op_a(k, l) / alpha;
+          for (int s = 0; s < sides && factor != T(0); ++s) {
+            if (side == Side::left)
+              b[place(p, k, s)] += factor * x[place(p, l, s)];
+            else
+              b[place(p, s, l)] += factor * x[place(p, s, k)];
+          }
+        }
+    }
+    const DeviceArray<T> found(*gpu_, b);
+    const auto view_a =
+        strided<device>(on_device.get(), n, n, by_rows ? n : 1, by_rows ? 1 : n).repeat(n * n, count);
+    trsm_batched(context_, side, uplo, op, Diag::non_unit, alpha, view_a,
+                 strided_batch(column_major<device>(found.get(), rows, cols), rows * cols, count),
+                 factor_options_);
+    const auto now = found.read();
+    for (std::size_t e = 0; e < x.size(); ++e)
+      ASSERT_LE(std::abs(now[e] - x[e]), 1e-12) << kind << " at " << e;
+  }
+}
+
+TEST_F(GpuFactor, LargeInversesAndDeterminants) {
+  System s(34, 1, 3, false);
+  const DeviceArray<double> a(*gpu_, s.a), inverse(*gpu_, s.a), det(*gpu_, std::vector<double>(3)),
+      small_det(*gpu_, std::vector<double>(3)), in_place(*gpu_, s.a);
+  const DeviceArray<int> pivots(*gpu_, std::vector<int>(3 * 34));
+  inv_batched(context_, s.batch_a(a.get()), s.batch_a(inverse.get()), {}, factor_options_);
+  getrf_batched(context_, s.batch_a(in_place.get()), {pivots.get(), 3 * 34}, {}, factor_options_);
+  getri_batched(context_, s.batch_a(in_place.get()), {pivots.get(), 3 * 34}, {}, factor_options_);
+  const auto found = inverse.read();
+  expect_near(in_place.read(), found);
+  for (int p = 0; p < 3; ++p)
+    for (int j = 0; j < 34; ++j)
+      for (int i = 0; i < 34; ++i) {
+        double sum = 0;
+        for (int k = 0; k < 34; ++k) sum += s.at(p, i, k) * found[std::size_t((p * 34 + j) * 34 + k)];
+        ASSERT_NEAR(sum, i == j, 1e-12);
+      }
+  System t(6, 1, 3, false);
+  const DeviceArray<double> b(*gpu_, t.a);
+  det_batched(context_, t.batch_a(b.get()), {small_det.get(), 3}, factor_options_);
+  factor_options_.candidate = "gpu_large";
+  det_batched(context_, t.batch_a(b.get()), {det.get(), 3}, factor_options_);
+  for (int p = 0; p < 3; ++p)
+    EXPECT_NEAR(det.read()[std::size_t(p)] / small_det.read()[std::size_t(p)], 1, 1e-13);
 }
 
 }  // namespace

@@ -441,7 +441,8 @@ Work make_kernel(const std::string& expression, const void* arguments) {
   if (const char* wrong = std::getenv("TILEWRIGHT_FAKE_WRONG");
       wrong != nullptr && expression.find(wrong) != std::string::npos)
     return [](const Memory&, int) { return true; };
-  if (expression.find("factor_gpu<") != std::string::npos) return make_factor_kernel(expression, arguments);
+  for (const char* name : {"factor_gpu<", "factor_large<", "solve_large<"})
+    if (expression.find(name) != std::string::npos) return make_factor_kernel(expression, arguments);
   if (expression.find("::lu_") != std::string::npos) return make_lu_kernel(expression, arguments);
   if (expression.find("gemm_small_total<") != std::string::npos ||
       expression.find(".sums=") != std::string::npos)

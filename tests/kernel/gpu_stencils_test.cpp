@@ -9,6 +9,7 @@
 
 #include "core/json.hpp"
 #include "kernel/factor_gpu/space.hpp"
+#include "kernel/factor_gpu_large/loader.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/layout/loader.hpp"
@@ -290,6 +291,47 @@ TEST(FactorGpuStencils, Compile) {
         if (compiler == nullptr || n != 1 + (7 * routine + 5 * type) % 13) continue;
         const auto request = factor_gpu_request(shape, config, problem.dtype, type == 0 ? 80 : 90);
         EXPECT_FALSE(compiler->compile(request).code.empty()) << request.expressions.front();
+      }
+}
+
+// Of every routine, type and a few orders: the configs fit, and one of each routine and type compiles.
+TEST(FactorLargeInstances, ConfigsFitAndCompile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error&) {
+    // Configs need no compiler.
+  }
+  const GpuLimits limits = fictional_gpu(90);
+  const FactorLargeRoom room = factor_large_room(limits);
+  const auto compile = [&](const StencilRequest& request) {
+    EXPECT_FALSE(compiler->compile(request).code.empty()) << request.expressions.front();
+  };
+  for (int routine = 0; routine <= int(Routine::trsm); ++routine)
+    for (int type = 0; type < 4; ++type)
+      for (const int n : {33, 64, 100, 128, 200, 512, 1024}) {
+        LaneShape problem;
+        problem.routine = static_cast<Routine>(routine), problem.dtype = static_cast<DType>(type);
+        problem.m = problem.n = n, problem.nrhs = 1 + n % 40;
+        const FactorGpuShape shape =
+            factor_large_shape(factor_gpu_shape(problem, n % 2 == 0, n % 3 == 0, n % 5 == 0));
+        const int bytes = int(size_bytes(problem.dtype)), capability = type == 0 ? 80 : 90;
+        const bool compiles = compiler != nullptr && n == (routine % 2 == 0 ? 64 : 200);
+        if (factor_large_factors(shape)) {
+          const FactorGpuShape first = factor_large_first(shape);
+          const FactorLargeConfig config = factor_large_config(first, n, n, bytes, room);
+          ASSERT_GE(config.threads, 2 * config.panel);
+          EXPECT_LE(factor_large_memory(first, config, n, n, bytes).total, room.shared_bytes_per_block);
+          if (compiles) compile(factor_large_request(first, config, problem.dtype, capability));
+        }
+        if (!factor_gpu_has_b(shape)) continue;
+        const FactorGpuShape second = factor_large_second(shape);
+        const FactorLargeSolveConfig config =
+            factor_large_solve_config(second, n, int(problem.nrhs), bytes, room);
+        ASSERT_GT(config.threads, 0);
+        EXPECT_LE(factor_large_solve_memory(config, second.exchanges, n, bytes).total,
+                  room.shared_bytes_per_block);
+        if (compiles) compile(factor_large_request(second, config, problem.dtype, capability));
       }
 }
 

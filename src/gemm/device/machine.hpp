@@ -14,6 +14,7 @@
 #include "device/gpu/blas.hpp"
 #include "device/gpu/workspace.hpp"
 #include "kernel/factor_gpu/loader.hpp"
+#include "kernel/factor_gpu_large/loader.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/loader.hpp"
@@ -49,6 +50,10 @@ class GpuMachine {
   std::shared_ptr<const FactorGpuKernel> factor_gpu(const FactorGpuShape& shape,
                                                     const FactorGpuConfig& config, DType dtype,
                                                     bool may_compile) const;
+  // Config is one of a factorization or of a solve.
+  template <class Config>
+  std::shared_ptr<const FactorLargeKernel> factor_large(const FactorGpuShape& shape, const Config& config,
+                                                        DType dtype, bool may_compile) const;
   std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
   // Converts matrices of `elements` elements to interleaved blocks or, if not `interleaves`, back.
   std::shared_ptr<const GpuLayoutKernel> layout(DType dtype, bool interleaves, int elements,

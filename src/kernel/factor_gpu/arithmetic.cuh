@@ -46,6 +46,14 @@ __device__ __forceinline__ Complex<R> negative(Complex<R> x) {
   return {-x.re, -x.im};
 }
 template <class R>
+__device__ __forceinline__ R difference(R x, R y) {
+  return x - y;
+}
+template <class R>
+__device__ __forceinline__ Complex<R> difference(Complex<R> x, Complex<R> y) {
+  return {x.re - y.re, x.im - y.im};
+}
+template <class R>
 __device__ __forceinline__ R times_real(R x, R factor) {
   return x * factor;
 }

@@ -11,6 +11,15 @@ namespace tilewright {
 // The part of a matrix that is copied: all; of columns the lower triangle; of rows the lower triangle.
 enum class FactorGpuPart : unsigned char { all, ends_of_lines, beginnings_of_lines };
 
+// Where matrix p of a batch begins.
+template <FactorGpuPlace Where, class T>
+__device__ __forceinline__ T* factor_gpu_matrix(const FactorGpuOperand<T>& x, long long p) {
+  if constexpr (Where == FactorGpuPlace::pointers) return x.pointers[p];
+  if constexpr (Where == FactorGpuPlace::interleaved)
+    return x.data + p / x.block * x.block_stride + p % x.block;
+  return x.data + p * x.stride;
+}
+
 // Of one operand of a tile of `Matrices` matrices.
 template <class T, FactorGpuTile L, FactorGpuPlace Where, FactorGpuPieces Pieces, int Threads, int Matrices>
 struct FactorGpuCopies {
@@ -19,10 +28,7 @@ struct FactorGpuCopies {
   static constexpr bool is_run = L.distance == elements && L.pitch == L.length;
 
   __device__ static T* matrix(const FactorGpuOperand<T>& x, long long p) {
-    if constexpr (Where == FactorGpuPlace::pointers) return x.pointers[p];
-    if constexpr (Where == FactorGpuPlace::interleaved)
-      return x.data + p / x.block * x.block_stride + p % x.block;
-    return x.data + p * x.stride;
+    return factor_gpu_matrix<Where>(x, p);
   }
   template <FactorGpuPart Part>
   __device__ static bool wants(int f, int line, int count = 1) {

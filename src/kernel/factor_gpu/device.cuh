@@ -1,5 +1,5 @@
-// Instructions of the factorization kernels: exchanges within a warp, square roots, and the bits by which
-// magnitudes are compared. Tests replace this file by a host version.
+// Instructions of the factorization kernels: exchanges and values within a warp, square roots, and the bits
+// by which magnitudes are compared. Tests replace this file by a host version.
 #pragma once
 
 namespace tilewright {
@@ -10,6 +10,8 @@ __device__ __forceinline__ unsigned lane_exchange(unsigned x, int distance) {
 __device__ __forceinline__ unsigned long long lane_exchange(unsigned long long x, int distance) {
   return __shfl_xor_sync(0xffffffffu, x, distance);
 }
+__device__ __forceinline__ float lane_value(float x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+__device__ __forceinline__ double lane_value(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 // Of numbers that are not negative the bits are in the order of the values, with NaN above all.
 __device__ __forceinline__ unsigned magnitude_bits(float x) { return __float_as_uint(fabsf(x)); }
 __device__ __forceinline__ unsigned long long magnitude_bits(double x) {

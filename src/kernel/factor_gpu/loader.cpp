@@ -10,18 +10,13 @@
 namespace tilewright {
 namespace {
 
-FactorGpuPlace factor_place_of(const FactorGpuBatch& x) {
-  if (x.pointers != nullptr) return FactorGpuPlace::pointers;
-  return x.block > 0 ? FactorGpuPlace::interleaved : FactorGpuPlace::strided;
-}
-
 FactorGpuPieces factor_pieces_of(const FactorGpuBatch& x, std::int64_t count, int element_bytes) {
   const int vector = factor_gpu_vector_bytes / element_bytes;
   const bool by_rows = x.by_rows();
   const std::int64_t length = by_rows ? x.cols : x.rows, lines = by_rows ? x.rows : x.cols;
   const std::int64_t line = by_rows ? x.row_step : x.col_step, element = by_rows ? x.col_step : x.row_step;
   const bool at_vector = reinterpret_cast<std::uintptr_t>(x.data) % factor_gpu_vector_bytes == 0;
-  if (factor_place_of(x) != FactorGpuPlace::strided || vector == 1 || !at_vector ||
+  if (factor_gpu_place(x) != FactorGpuPlace::strided || vector == 1 || !at_vector ||
       (element != 1 && length > 1))
     return FactorGpuPieces::elements;
   const bool lines_fit = lines == 1 || line % vector == 0,
@@ -31,17 +26,12 @@ FactorGpuPieces factor_pieces_of(const FactorGpuBatch& x, std::int64_t count, in
   return is_run ? FactorGpuPieces::run : FactorGpuPieces::elements;
 }
 
-template <class T>
-FactorGpuOperand<T> operand_of_batch(const FactorGpuBatch& x) {
-  FactorGpuOperand<T> same{};
-  same.data = static_cast<T*>(x.data), same.pointers = reinterpret_cast<T* const*>(x.pointers);
-  same.stride = x.stride;
-  same.line = x.by_rows() ? x.row_step : x.col_step, same.element = x.by_rows() ? x.col_step : x.row_step;
-  same.block = x.block, same.block_stride = x.block_stride;
-  return same;
-}
-
 }  // namespace
+
+FactorGpuPlace factor_gpu_place(const FactorGpuBatch& x) {
+  if (x.pointers != nullptr) return FactorGpuPlace::pointers;
+  return x.block > 0 ? FactorGpuPlace::interleaved : FactorGpuPlace::strided;
+}
 
 bool FactorGpuBatch::by_rows() const {
   if (cols <= 1 || rows <= 1) return rows == 1 && cols > 1 && std::abs(col_step) == 1;
@@ -51,9 +41,9 @@ bool FactorGpuBatch::by_rows() const {
 FactorGpuShape factor_gpu_shape_of(const LaneShape& problem, const FactorGpuCall& call, bool scales) {
   const int bytes = int(size_bytes(problem.dtype));
   FactorGpuShape shape = factor_gpu_shape(problem, call.a.by_rows(), call.b.by_rows(), scales);
-  shape.a_place = factor_place_of(call.a), shape.a_pieces = factor_pieces_of(call.a, call.count, bytes);
+  shape.a_place = factor_gpu_place(call.a), shape.a_pieces = factor_pieces_of(call.a, call.count, bytes);
   if (!factor_gpu_has_b(shape)) return shape;
-  shape.b_place = factor_place_of(call.b), shape.b_pieces = factor_pieces_of(call.b, call.count, bytes);
+  shape.b_place = factor_gpu_place(call.b), shape.b_pieces = factor_pieces_of(call.b, call.count, bytes);
   return shape;
 }
 
@@ -93,7 +83,7 @@ void FactorGpuKernel::launch(const FactorGpuCall& call, CUstream_st* stream) con
   dispatch(dtype_, [&]<class T>() {
     FactorGpuArgs<T> args{};
     args.alpha = call.alpha == nullptr ? T(1) : *static_cast<const T*>(call.alpha);
-    args.a = operand_of_batch<T>(call.a), args.b = operand_of_batch<T>(call.b);
+    args.a = factor_gpu_operand<T>(call.a), args.b = factor_gpu_operand<T>(call.b);
     args.count = call.count, args.det = static_cast<T*>(call.det), args.pivots = call.pivots;
     args.info = call.info, args.info_step = call.one_info ? 0 : 1;
     function_.launch(geometry, &args, stream);

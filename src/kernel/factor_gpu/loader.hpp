@@ -21,6 +21,18 @@ struct FactorGpuBatch {
   bool by_rows() const;  // the elements of a row are nearer to each other than those of a column
 };
 
+// The same for kernels.
+template <class T>
+FactorGpuOperand<T> factor_gpu_operand(const FactorGpuBatch& x) {
+  FactorGpuOperand<T> same{};
+  same.data = static_cast<T*>(x.data), same.pointers = reinterpret_cast<T* const*>(x.pointers);
+  same.stride = x.stride;
+  same.line = x.by_rows() ? x.row_step : x.col_step, same.element = x.by_rows() ? x.col_step : x.row_step;
+  same.block = x.block, same.block_stride = x.block_stride;
+  return same;
+}
+FactorGpuPlace factor_gpu_place(const FactorGpuBatch& batch);
+
 // Operands of one launch.
 struct FactorGpuCall {
   FactorGpuBatch a, b;

@@ -1,0 +1,30 @@
+// Batches of a call as launches see them, and what all launches of a call begin with.
+#pragma once
+
+#include <string>
+
+#include "factor/call.hpp"
+#include "kernel/factor_gpu/loader.hpp"
+
+namespace tilewright {
+
+// Problems that one launch computes: all if the levels of both operands are one each, else as many as neither
+// innermost level ends within.
+std::int64_t problems_of_launch(const FactorWork& work);
+
+// The matrices from problem `first` on; `offset` elements behind the beginning of each.
+FactorGpuBatch gpu_batch_of(const FactorOperand& x, std::int64_t first, std::int64_t rows, std::int64_t cols,
+                            std::int64_t offset);
+
+// Returns why a GPU runs none of the kernels, or "".
+std::string gpu_declines(const Gpu& gpu);
+
+std::int64_t sides_of(const FactorWork& work);  // 0 if the right sides are those of an inverse
+bool scales_sides(const FactorWork& work);      // by an alpha that is not 1
+bool has_one_info(const FactorWork& work);      // for all problems
+
+// Refuses operands that do not lie at multiples of their elements' size, and queues the clearing of a single
+// info.
+void begin_on_gpu(const Gpu& gpu, const FactorWork& work);
+
+}  // namespace tilewright
