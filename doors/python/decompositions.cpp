@@ -72,19 +72,16 @@ void qr(Library& library, const View& a, const std::optional<View>& q, const Vie
   const Unlocked unlocked(is_long(a));
   with_type(a.dtype, [&]<class T>(T) {
     const auto factors = by_rows<T>(a), upper = by_rows<T>(r);
-    const bool has_elements = numbers_of(a) > 0;
     std::vector<T> tau(numbers_of(a));
-    if (has_elements)
-      geqrf_batched(library.context(), factors.batch(), std::span(tau), with_threads(threads));
+    geqrf_batched(library.context(), factors.batch(), std::span(tau), with_threads(threads));
     for (std::int64_t p = 0; p < upper.count; ++p)
       for (std::int64_t i = 0; i < upper.rows; ++i)
         for (std::int64_t j = 0; j < upper.cols; ++j) upper.at(p, i, j) = i <= j ? factors.at(p, i, j) : T(0);
     if (!q) return;
     const auto orthogonal = by_rows<T>(*q);
     fill_unit(orthogonal, 0);
-    if (has_elements)
-      ormqr_batched(library.context(), Op::none, MatrixBatch<const T>(factors.batch()),
-                    std::span<const T>(tau), orthogonal.batch(), with_threads(threads));
+    ormqr_batched(library.context(), Op::none, MatrixBatch<const T>(factors.batch()), std::span<const T>(tau),
+                  orthogonal.batch(), with_threads(threads));
   });
 }
 

@@ -1,5 +1,5 @@
-// Systems, inverses, determinants and the factors that serve them. Pivots and infos are addresses of 64-bit
-// integers that the package's Python half owns.
+// Systems, inverses, determinants and the factors that serve them. Pivots and infos are addresses of arrays
+// that the package's Python half owns: of 64-bit integers in host memory, of 32-bit ones on a GPU.
 #include "factor.hpp"
 
 #include <algorithm>
@@ -23,50 +23,84 @@ namespace nb = nanobind;
 namespace tilewright::python {
 namespace {
 
-nb::object gesv(Library& library, const View& a, const View& x, int threads) {
-  return run_stack(x, [&]<class T>(T, BatchInfo info) {
-    MatrixBatch<const T> matrices;
-    if (!read_stack<const T>(a, x, matrices)) return false;
-    gesv_batched(library.context(), matrices, written<T>(x), info, with_threads(threads));
+// How a call runs: its threads, or on a GPU the stream that it is queued on and the address of its infos; 0:
+// none.
+struct Run {
+  int threads = 0;
+  std::uint64_t info = 0, stream = 0;
+};
+
+// Runs call.operator()<T, location>(options, infos) on a written stack `x`. Returns what run_stack() returns;
+// on a GPU None, or false for a stack that must be copied first.
+template <class F>
+nb::object run_anywhere(const View& x, const Run& run, F&& call) {
+  FactorOptions options = with_threads(run.threads);
+  if (x.location == Location::host)
+    return run_stack(x, [&]<class T>(T, BatchInfo info) {
+      return call.template operator()<T, Location::host>(options, info);
+    });
+  options.queue = {x.device, reinterpret_cast<CUstream_st*>(run.stream)};
+  const bool has_info = run.info != 0 && matrices_of(x) > 0;
+  const BatchInfo info{has_info ? InfoMode::all : InfoMode::none, reinterpret_cast<int*>(run.info)};
+  bool reads = true;
+  {
+    const Unlocked unlocked(true);  // the first call of a kind compiles a kernel
+    with_type(x.dtype,
+              [&]<class T>(T) { reads = call.template operator()<T, Location::device>(options, info); });
+  }
+  return reads ? nb::none() : nb::cast(false);
+}
+
+nb::object gesv(Library& library, const View& a, const View& x, const Run& run) {
+  return run_anywhere(x, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo info) {
+    MatrixBatch<const T, L> matrices;
+    if (!read_stack(a, x, matrices)) return false;
+    gesv_batched(library.context(), matrices, written<T, L>(x), info, options);
     return true;
   });
 }
 
-nb::object inverses(Library& library, const View& a, const View& inverse, int threads) {
-  return run_stack(inverse, [&]<class T>(T, BatchInfo info) {
-    MatrixBatch<const T> matrices;
-    if (!read_stack<const T>(a, inverse, matrices)) return false;
-    inv_batched(library.context(), matrices, written<T>(inverse), info, with_threads(threads));
+nb::object inverses(Library& library, const View& a, const View& inverse, const Run& run) {
+  return run_anywhere(inverse, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo info) {
+    MatrixBatch<const T, L> matrices;
+    if (!read_stack(a, inverse, matrices)) return false;
+    inv_batched(library.context(), matrices, written<T, L>(inverse), info, options);
     return true;
   });
 }
 
 // Writes the determinants of a to `det`, one for each matrix.
-bool determinants(Library& library, const View& a, const View& det, int threads) {
-  bool reads = true;
-  const Unlocked unlocked(is_long(a));
-  with_type(a.dtype, [&]<class T>(T) {
-    MatrixBatch<const T> matrices;
-    reads = read_stack<const T>(a, a, matrices);
-    if (!reads) return;
+nb::object determinants(Library& library, const View& a, const View& det, const Run& run) {
+  return run_anywhere(a, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo) {
+    MatrixBatch<const T, L> matrices;
+    if (!read_stack(a, a, matrices)) return false;
     const std::span<T> to(reinterpret_cast<T*>(det.data), std::size_t(matrices_of(a)));
-    det_batched(library.context(), matrices, to, with_threads(threads));
+    det_batched(library.context(), matrices, to, options);
+    return true;
   });
-  return reads;
 }
 
 std::size_t pivot_count(const View& x) { return std::size_t(std::min(rows_of(x), cols_of(x))); }
 
-void getrf(Library& library, const View& a, std::uint64_t pivots, std::uint64_t info, int threads) {
-  const std::size_t count = std::size_t(matrices_of(a));
-  std::vector<int> swaps(count * pivot_count(a)), infos(count);
-  run_stack(a, [&]<class T>(T, BatchInfo) {
-    getrf_batched(library.context(), written<T>(a), swaps, {InfoMode::all, infos.data()},
-                  with_threads(threads));
+// Overwrites a with its factors.
+void getrf(Library& library, const View& a, std::uint64_t pivots, const Run& run) {
+  const std::size_t count = std::size_t(matrices_of(a)), places = count * pivot_count(a);
+  if (a.location == Location::device) {
+    run_anywhere(a, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo info) {
+      const std::span to(reinterpret_cast<int*>(pivots), places);
+      getrf_batched(library.context(), written<T, L>(a), to, info, options);
+      return true;
+    });
+    return;
+  }
+  std::vector<int> swaps(places), infos(count);
+  run_stack(a, [&]<class T>(T, BatchInfo info) {
+    getrf_batched(library.context(), written<T>(a), swaps, {info.mode, infos.data()},
+                  with_threads(run.threads));
     return true;
   });
   std::copy(swaps.begin(), swaps.end(), reinterpret_cast<std::int64_t*>(pivots));
-  std::copy(infos.begin(), infos.end(), reinterpret_cast<std::int64_t*>(info));
+  std::copy(infos.begin(), infos.end(), reinterpret_cast<std::int64_t*>(run.info));
 }
 
 // Calls f(matrix) for each matrix of `x` with the number of that of `own` which is broadcast to it.
@@ -91,7 +125,8 @@ void each_own(const View& own, const View& x, F&& f) {
   }
 }
 
-nb::object getrs(Library& library, Op op, const View& lu, std::uint64_t pivots, const View& x, int threads) {
+// Pivots of 64 bits as the library takes them, for each matrix of x those of the one that is broadcast to it.
+std::vector<int> wide_pivots(const View& lu, std::uint64_t pivots, const View& x) {
   const std::size_t steps = pivot_count(lu);
   const auto* const own = reinterpret_cast<const std::int64_t*>(pivots);
   std::vector<int> swaps;
@@ -100,29 +135,46 @@ nb::object getrs(Library& library, Op op, const View& lu, std::uint64_t pivots, 
     const std::int64_t* const first = own + at * std::int64_t(steps);
     swaps.insert(swaps.end(), first, first + steps);
   });
-  return run_stack(x, [&]<class T>(T, BatchInfo) {
-    MatrixBatch<const T> matrices;
-    if (!read_stack<const T>(lu, x, matrices)) return false;
-    getrs_batched(library.context(), op, matrices, swaps, written<T>(x), with_threads(threads));
+  return swaps;
+}
+
+// Pivots on a GPU are those of each matrix of x.
+nb::object getrs(Library& library, Op op, const View& lu, std::uint64_t pivots, const View& x,
+                 const Run& run) {
+  const bool on_host = x.location == Location::host;
+  const std::vector<int> swaps = on_host ? wide_pivots(lu, pivots, x) : std::vector<int>();
+  const std::span all(on_host ? swaps.data() : reinterpret_cast<const int*>(pivots),
+                      pivot_count(lu) * std::size_t(matrices_of(x)));
+  return run_anywhere(x, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo) {
+    MatrixBatch<const T, L> matrices;
+    if (!read_stack(lu, x, matrices)) return false;
+    getrs_batched(library.context(), op, matrices, all, written<T, L>(x), options);
     return true;
   });
 }
 
-void getri(Library& library, const View& lu, std::uint64_t pivots, int threads) {
-  const auto* const own = reinterpret_cast<const std::int64_t*>(pivots);
-  const std::vector<int> swaps(own, own + pivot_count(lu) * std::size_t(matrices_of(lu)));
-  run_stack(lu, [&]<class T>(T, BatchInfo info) {
-    getri_batched(library.context(), written<T>(lu), swaps, info, with_threads(threads));
+void getri(Library& library, const View& lu, std::uint64_t pivots, const Run& run) {
+  const bool on_host = lu.location == Location::host;
+  const std::vector<int> swaps = on_host ? wide_pivots(lu, pivots, lu) : std::vector<int>();
+  const std::span all(on_host ? swaps.data() : reinterpret_cast<const int*>(pivots),
+                      pivot_count(lu) * std::size_t(matrices_of(lu)));
+  run_anywhere(lu, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo info) {
+    getri_batched(library.context(), written<T, L>(lu), all, info, options);
     return true;
   });
 }
 
-nb::object potrf(Library& library, const View& a, const View& factor, bool upper, int threads) {
-  return run_stack(factor, [&]<class T>(T, BatchInfo info) {
-    MatrixBatch<const T> matrices;
-    if (!read_stack<const T>(a, factor, matrices)) return false;
-    potrf_batched(library.context(), upper ? Uplo::upper : Uplo::lower, matrices, written<T>(factor), info,
-                  with_threads(threads));
+// On a GPU a is not read: the factor is that of what lies in its place.
+nb::object potrf(Library& library, const View& a, const View& factor, bool upper, const Run& run) {
+  const Uplo uplo = upper ? Uplo::upper : Uplo::lower;
+  return run_anywhere(factor, run, [&]<class T, Location L>(const FactorOptions& options, BatchInfo info) {
+    if constexpr (L == Location::device) {
+      potrf_batched(library.context(), uplo, written<T, L>(factor), info, options);
+    } else {
+      MatrixBatch<const T> matrices;
+      if (!read_stack(a, factor, matrices)) return false;
+      potrf_batched(library.context(), uplo, matrices, written<T>(factor), info, options);
+    }
     return true;
   });
 }
@@ -155,9 +207,8 @@ struct SignAndLog {
 // Overwrites a with its factors.
 void slogdet(Library& library, const View& a, std::uint64_t sign, std::uint64_t log, int threads) {
   std::vector<int> swaps(std::size_t(matrices_of(a)) * pivot_count(a)), infos(std::size_t(matrices_of(a)));
-  run_stack(a, [&]<class T>(T, BatchInfo) {
-    getrf_batched(library.context(), written<T>(a), swaps, {InfoMode::all, infos.data()},
-                  with_threads(threads));
+  run_stack(a, [&]<class T>(T, BatchInfo info) {
+    getrf_batched(library.context(), written<T>(a), swaps, {info.mode, infos.data()}, with_threads(threads));
     return true;
   });
   with_type(a.dtype, [&]<class T>(T) {
@@ -171,55 +222,63 @@ void slogdet(Library& library, const View& a, std::uint64_t sign, std::uint64_t 
 
 }  // namespace
 
+// Names the arguments that say how a call runs; `info` and `stream` are those of a GPU.
+#define TILEWRIGHT_RUN_ARGUMENTS nb::arg("threads"), nb::arg("info") = 0, nb::arg("stream") = 0
+
 void bind_factor(nb::module_& module, Library& library) {
+  using Address = std::uint64_t;
   module.def(
       "gesv",
-      [&library](nb::handle a, nb::handle x, int threads) {
-        return gesv(library, host_stack("a", a), host_stack("x", x), threads);
+      [&library](nb::handle a, nb::handle x, int threads, Address info, Address stream) {
+        return gesv(library, stack_of("a", a), stack_of("x", x), {threads, info, stream});
       },
-      nb::arg("a"), nb::arg("x"), nb::arg("threads"));
+      nb::arg("a"), nb::arg("x"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "inv",
-      [&library](nb::handle a, nb::handle inverse, int threads) {
-        return inverses(library, host_stack("a", a), host_stack("inverse", inverse), threads);
+      [&library](nb::handle a, nb::handle inverse, int threads, Address info, Address stream) {
+        return inverses(library, stack_of("a", a), stack_of("inverse", inverse), {threads, info, stream});
       },
-      nb::arg("a"), nb::arg("inverse"), nb::arg("threads"));
+      nb::arg("a"), nb::arg("inverse"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "det",
-      [&library](nb::handle a, nb::handle det, int threads) {
-        return determinants(library, host_stack("a", a), view_of("det", det), threads);
+      [&library](nb::handle a, nb::handle det, int threads, Address info, Address stream) {
+        return determinants(library, stack_of("a", a), view_of("det", det), {threads, info, stream});
       },
-      nb::arg("a"), nb::arg("det"), nb::arg("threads"));
+      nb::arg("a"), nb::arg("det"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "slogdet",
-      [&library](nb::handle a, std::uint64_t sign, std::uint64_t log, int threads) {
+      [&library](nb::handle a, Address sign, Address log, int threads) {
         slogdet(library, host_stack("a", a), sign, log, threads);
       },
       nb::arg("a"), nb::arg("sign"), nb::arg("log"), nb::arg("threads"));
   module.def(
       "potrf",
-      [&library](nb::handle a, nb::handle factor, bool upper, int threads) {
-        return potrf(library, host_stack("a", a), host_stack("factor", factor), upper, threads);
+      [&library](nb::handle a, nb::handle factor, bool upper, int threads, Address info, Address stream) {
+        return potrf(library, stack_of("a", a), stack_of("factor", factor), upper, {threads, info, stream});
       },
-      nb::arg("a"), nb::arg("factor"), nb::arg("upper"), nb::arg("threads"));
+      nb::arg("a"), nb::arg("factor"), nb::arg("upper"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "getrf",
-      [&library](nb::handle a, std::uint64_t pivots, std::uint64_t info, int threads) {
-        getrf(library, host_stack("a", a), pivots, info, threads);
+      [&library](nb::handle a, Address pivots, int threads, Address info, Address stream) {
+        getrf(library, stack_of("a", a), pivots, {threads, info, stream});
       },
-      nb::arg("a"), nb::arg("pivots"), nb::arg("info"), nb::arg("threads"));
+      nb::arg("a"), nb::arg("pivots"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "getrs",
-      [&library](const std::string& op, nb::handle lu, std::uint64_t pivots, nb::handle x, int threads) {
-        return getrs(library, parse_op(op), host_stack("lu", lu), pivots, host_stack("x", x), threads);
+      [&library](nb::handle lu, nb::handle x, const std::string& op, Address pivots, int threads,
+                 Address info, Address stream) {
+        return getrs(library, parse_op(op), stack_of("lu", lu), pivots, stack_of("x", x),
+                     {threads, info, stream});
       },
-      nb::arg("op"), nb::arg("lu"), nb::arg("pivots"), nb::arg("x"), nb::arg("threads"));
+      nb::arg("lu"), nb::arg("x"), nb::arg("op"), nb::arg("pivots"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "getri",
-      [&library](nb::handle lu, std::uint64_t pivots, int threads) {
-        getri(library, host_stack("lu", lu), pivots, threads);
+      [&library](nb::handle lu, Address pivots, int threads, Address info, Address stream) {
+        getri(library, stack_of("lu", lu), pivots, {threads, info, stream});
       },
-      nb::arg("lu"), nb::arg("pivots"), nb::arg("threads"));
+      nb::arg("lu"), nb::arg("pivots"), TILEWRIGHT_RUN_ARGUMENTS);
 }
+
+#undef TILEWRIGHT_RUN_ARGUMENTS
 
 }  // namespace tilewright::python

@@ -1,6 +1,6 @@
-// Stacks of matrices in host memory as factorizations read and write them, and the bindings of these: one
-// call per stack. A stack has its matrices in the last two dimensions. Each call writes a new array by rows
-// and reads arrays that lie anyhow and are broadcast to it. The package's Python half has checked types and
+// Stacks of matrices as factorizations read and write them, and the bindings of these: one call per stack. A
+// stack has its matrices in the last two dimensions. Each call writes a new array and reads arrays that lie
+// anyhow and are broadcast to it; on a GPU it is queued. The package's Python half has checked types and
 // shapes.
 #pragma once
 
@@ -19,9 +19,15 @@
 
 namespace tilewright::python {
 
-inline View host_stack(const char* name, nanobind::handle object) {
+inline View stack_of(const char* name, nanobind::handle object) {
   const View x = view_of(name, object);
-  if (x.ndim < 2 || x.location != Location::host)
+  if (x.ndim < 2)
+    throw Error(ErrorCode::invalid_argument, name, std::string(name) + " is not a stack of matrices");
+  return x;
+}
+inline View host_stack(const char* name, nanobind::handle object) {
+  const View x = stack_of(name, object);
+  if (x.location != Location::host)
     throw Error(ErrorCode::invalid_argument, name,
                 std::string(name) + " is not a stack of matrices in host memory");
   return x;
@@ -41,15 +47,26 @@ inline bool is_long(const View& x) {
   return double(matrices_of(x)) * rows * rows * most > least_work_unlocked;
 }
 
+// True if kernels can read x: each element lies at a multiple of its size.
+inline bool is_aligned(const View& x) {
+  return reinterpret_cast<std::uintptr_t>(x.data) % std::uintptr_t(size_bytes(x.dtype)) == 0;
+}
+
 // The matrices of x, whose leading dimensions broadcast to those of `like`, in as few levels as join. Returns
 // false for a stack that must be copied first: too many levels, or matrices that the library does not read.
-template <class T>
-bool read_stack(const View& x, const View& like, MatrixBatch<T>& to) {
+// On a GPU each part of a second level would be a launch.
+template <class T, Location L>
+bool read_stack(const View& x, const View& like, MatrixBatch<T, L>& to) {
+  constexpr std::size_t most_levels = L == Location::device ? 1 : MatrixBatch<T, L>::most_levels;
   const int batch = like.ndim - 2, own = x.ndim - 2;
-  if (!x.regular) return false;
+  if (!x.regular || (L == Location::device && !is_aligned(x))) return false;
   to.data = reinterpret_cast<T*>(x.data);
   to.rows = x.shape[own], to.cols = x.shape[own + 1];
   to.row_stride = x.strides[own], to.col_stride = x.strides[own + 1];
+  if (to.rows == 0 || to.cols == 0 || matrices_of(like) == 0) {  // strides then have no meaning
+    to.level_count = 1, to.levels[0] = {matrices_of(like), 0};
+    return true;
+  }
   if (to.row_stride == 1 && to.cols > 1 && to.col_stride < to.rows) return false;
   for (int i = batch - 1; i >= 0; --i) {
     const std::int64_t count = like.shape[i];
@@ -61,7 +78,7 @@ bool read_stack(const View& x, const View& like, MatrixBatch<T>& to) {
       inner->count *= count;
       continue;
     }
-    if (to.level_count == to.most_levels) return false;
+    if (to.level_count == most_levels) return false;
     to.levels[to.level_count++] = {count, stride};
   }
   std::reverse(to.levels.begin(), to.levels.begin() + std::ptrdiff_t(to.level_count));
@@ -81,22 +98,23 @@ inline FactorOptions with_threads(int threads) {
   return options;
 }
 
-// Runs call(T(), infos) without Python's lock on a written stack `x`, unless it has no elements.
+// Runs call(T(), infos) without Python's lock on a written stack `x` in host memory.
 template <class F>
 nanobind::object run_stack(const View& x, F&& call) {
   std::vector<int> infos(std::size_t(matrices_of(x)), 0);
+  const BatchInfo to{infos.empty() ? InfoMode::none : InfoMode::all, infos.data()};
   bool reads = true;
-  if (!infos.empty() && rows_of(x) > 0 && cols_of(x) > 0) {
+  {
     const Unlocked unlocked(is_long(x));
-    with_type(x.dtype, [&]<class T>(T type) { reads = call(type, BatchInfo{InfoMode::all, infos.data()}); });
+    with_type(x.dtype, [&]<class T>(T type) { reads = call(type, to); });
   }
   return reads ? first_info(infos) : nanobind::cast(false);
 }
 
-template <class T>
-MatrixBatch<T> written(const View& x) {
-  MatrixBatch<T> to;
-  if (!read_stack<T>(x, x, to)) throw Error(ErrorCode::internal, "", "a new stack does not lie by rows");
+template <class T, Location L = Location::host>
+MatrixBatch<T, L> written(const View& x) {
+  MatrixBatch<T, L> to;
+  if (!read_stack(x, x, to)) throw Error(ErrorCode::internal, "", "a new stack does not lie in one piece");
   return to;
 }
 

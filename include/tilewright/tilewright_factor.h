@@ -1,16 +1,23 @@
 /** @file
  * The C interface of factorizations, linear systems, least squares, inverses, determinants, eigenvalues and
- * singular values of many small matrices at once, in host memory, as tilewright/factor.hpp has it. Each
- * function computes what the LAPACK or BLAS routine in its name computes, for each problem of a batch of one
- * shape. tilewright.h includes it.
+ * singular values of many small matrices at once, in host or device memory, as tilewright/factor.hpp has it.
+ * Each function computes what the LAPACK or BLAS routine in its name computes, for each problem of a batch of
+ * one shape. tilewright.h includes it.
  * @par Units Sizes, strides and counts are 64-bit and count elements and matrices; pivots and infos are int
  *   and count from 1.
  * @par Memory The caller owns all memory, which a call keeps none of. Matrices that are written must not
- *   overlap each other or matrices that are read, except where a routine works in place.
+ *   overlap each other or matrices that are read, except where a routine works in place. Arrays of no
+ *   numbers, such as the pivots of matrices without elements, may be null.
  * @par Results With info, a call receives the codes of problems that have no result: one for each problem
  *   (TILEWRIGHT_INFO_ALL), or that of the first such problem (GROUP and ANY, one int); 0 stands for success.
  *   With INFO_NONE or a null array nobody is told. Such a matrix is no error of the call, and other problems
  *   are not affected.
+ * @par Devices With options.location = TILEWRIGHT_DEVICE matrices, arrays of pointers, pivots, info, det, tau
+ *   and values lie in device memory; alpha, options and batches lie on the host. Calls queue the work on
+ *   options.stream of options.device and return before it is done; a CUDA graph may capture them. What only
+ *   the device can read is not checked, and a pivot out of range exchanges nothing. GROUP and ANY receive the
+ *   info of one of the problems that have one. A routine or size that no kernel serves is UNSUPPORTED, and
+ *   the message says why.
  * @par Threads Any number of threads may use one context at once, on different matrices.
  * @par Errors A call validates its arguments before it writes anything and returns INVALID_ARGUMENT,
  *   UNSUPPORTED if nothing serves the sizes, OUT_OF_MEMORY or INTERNAL; tilewright_last_error of its context
@@ -83,7 +90,11 @@ typedef struct tilewright_factor_options {
   size_t struct_size TILEWRIGHT_SIZED(tilewright_factor_options);
   int pivoting;          /**< tilewright_pivoting of the routines with LU */
   int threads;           /**< 0: OpenMP's default; inside a parallel region always 1 */
-  const char* candidate; /**< null: the fastest that serves; or lanes, blocked */
+  const char* candidate; /**< null: the fastest that serves; or lanes, blocked, on a GPU gpu_small */
+  int location;          /**< tilewright_location of the matrices and of all arrays */
+  int device;            /**< DEVICE: number of the GPU that they lie on */
+  void* stream; /**< DEVICE: a CUstream (cudaStream_t) of that GPU that calls are queued on; null: its default
+                 */
 } tilewright_factor_options;
 #define TILEWRIGHT_FACTOR_OPTIONS_INIT TILEWRIGHT_INIT(tilewright_factor_options)
 

@@ -219,8 +219,9 @@ def test_what_is_refused(name):
         with pytest.raises(np.linalg.LinAlgError, match="but at least 2 dimensions are needed"):
             call(np.ones(shape))
     for threads, error in ((-1, ValueError), (5000, ValueError), ("2", TypeError)):
-        with pytest.raises(error, match="threads"):
-            call(np.eye(3), threads=threads)
+        for a in (np.eye(3), np.zeros((0, 3, 3)), np.zeros((2, 0, 0))):
+            with pytest.raises(error, match="threads"):
+                call(a, threads=threads)
 
 
 def test_arguments_that_are_refused():

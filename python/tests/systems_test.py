@@ -204,6 +204,9 @@ def test_shapes_that_are_refused(name):
             CALLS[name](np.eye(3), threads=threads)
         with pytest.raises(error, match="threads"):
             CALLS[name](np.stack([np.eye(3)] * 2), threads=threads)
+        for shape in ((0, 3, 3), (2, 0, 0), (0, 0)):
+            with pytest.raises(error, match="threads"):
+                CALLS[name](np.zeros(shape), threads=threads)
 
 
 def test_rectangular_stacks_are_factored():

@@ -147,10 +147,10 @@ class TorchKind:
 
     def __init__(self):
         torch = sys.modules["torch"]
-        self.torch = torch
+        self.torch = self.library = torch
         _kinds[torch.Tensor] = self
         self.names = {getattr(torch, name): name for name in DTYPES}
-        self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
+        self.types = {name: getattr(torch, name) for name in (*DTYPES, "int32", "int64", "uint8")}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.is_wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", lambda x: False)
         self.derivatives = getattr(getattr(torch, "autograd", None), "forward_ad", None)
@@ -250,6 +250,15 @@ class TorchKind:
         with self.writing(to):
             to.copy_(values)
 
+    def triangle(self, x, upper):
+        """A copy by rows with zeros outside of one triangle."""
+        return (self.torch.triu if upper else self.torch.tril)(x).resolve_conj().contiguous()
+
+    def spoil(self, x, info):
+        """Sets the matrices of x to NaN whose info is not 0."""
+        with self.writing(x):
+            x.masked_fill_((info != 0)[..., None, None], float("nan"))
+
     def swapped(self, x):
         return x.transpose(-1, -2)
 
@@ -264,7 +273,7 @@ class CupyKind:
     lazily_conjugated = False
 
     def __init__(self):
-        cupy = self.cupy = sys.modules["cupy"]
+        cupy = self.cupy = self.library = sys.modules["cupy"]
         _kinds[cupy.ndarray] = self
         current = cupy.cuda.runtime.getDevice
 
@@ -334,6 +343,14 @@ class CupyKind:
     def assign(self, to, values):
         with self.cupy.cuda.Device(to.data.device_id):
             to[...] = values
+
+    def triangle(self, x, upper):
+        with self.cupy.cuda.Device(x.data.device_id):
+            return self.cupy.ascontiguousarray((self.cupy.triu if upper else self.cupy.tril)(x))
+
+    def spoil(self, x, info):
+        with self.cupy.cuda.Device(x.data.device_id):
+            self.cupy.copyto(x, float("nan"), where=(info != 0)[..., None, None])
 
     def swapped(self, x):
         return x.swapaxes(-1, -2)

@@ -20,14 +20,30 @@ _FUNCTIONS = {"tilewright info --measure": "tilewright.info(measure=True)", "til
               "`tilewright tune`": "tilewright.tune(...)"}
 
 
+LINE_WIDTH, LABEL_WIDTH = 100, 11  # as the tool prints explanations
+
+
+def _pieces(line):
+    """Parts of a line that end at blanks, or behind commas and colons where the last blank would leave a short part."""
+    while len(line) > LINE_WIDTH:
+        at = line.rfind(" ", 0, LINE_WIDTH)
+        if at < LINE_WIDTH // 2:
+            at = max(line.rfind(mark, 0, LINE_WIDTH) for mark in " ,:")
+        if at <= len(line) - len(line.lstrip()):
+            break
+        yield line[:at + 1].rstrip()
+        line = " " * LABEL_WIDTH + line[at + 1:]
+    yield line
+
+
 class Explanation(str):
-    """The text of a plan: the candidates and why each was or was not taken, the config, where it comes from, the bound.
-    Notebooks show it as a block."""
+    """The text of a plan in lines of at most 100 columns: the candidates and why each was or was not taken, the config, where it comes
+    from, the bound. Notebooks show it as a block."""
 
     def __new__(cls, text):
         for command, function in _FUNCTIONS.items():
             text = text.replace(command, function)
-        return super().__new__(cls, text)
+        return super().__new__(cls, "\n".join(piece for line in text.split("\n") for piece in _pieces(line)))
 
     def __repr__(self):
         return str(self)

@@ -5,7 +5,7 @@ import math
 
 import numpy
 
-from . import _core, _html
+from . import _core, _gpu_systems, _html
 from ._arrays import alike, kind_of
 from ._checks import flag, text, unknown_option, whole
 from ._matmul import check_places, own_dtype
@@ -16,9 +16,10 @@ calls = [0]  # number of factorizations, which record() does not see
 SMALL_ROWS, MANY, MOST_ROWS = 128, 32, 1024
 
 
-def in_one_call(shape, target, candidate="", nb=0):
-    """True if matrices of this shape are computed side by side; False if each is a call of its own, with all options."""
-    if candidate or nb or target not in ("auto", "cpu"):
+def in_one_call(shape, target, candidate="", nb=0, device=None):
+    """True if matrices of this shape are computed side by side; False if each is a call of its own, with all options. `device` is the
+    GPU that they lie on."""
+    if candidate or nb or target not in ("auto", "cpu" if device is None else "gpu"):
         return False
     rows = max(shape[-2:])
     return rows <= SMALL_ROWS or (rows <= MOST_ROWS and math.prod(shape[:-2]) >= MANY)
@@ -112,7 +113,7 @@ class LU:
 
     def __init__(self, kind, dtype, lu, pivots, info, report, target, threads, like):
         self._kind, self._dtype, self._lu, self._pivots = kind, dtype, lu, pivots
-        self.lu, self.pivots = kind.finish(lu, like), kind.finish(pivots - 1, like)
+        self.lu, self.pivots = kind.finish(lu, like), kind.finish(_gpu_systems.as_type(kind, pivots, "int64") - 1, like)
         self._info, self.report = info, report
         self._target, self._threads = target, threads
 
@@ -159,9 +160,7 @@ class LU:
             self._check_regular()
         op = ("c" if conjugate else "t") if transpose else "n"
         if kind.device(lu) is not None:
-            x = _columns(kind, right, self._dtype, every)
-            self._solve_on_device(op, x, tuple(lu.shape[:-2]), n)
-            x = by_rows(kind, x)
+            x = self._solve_on_device(op, right, every, n)
         elif len(lu.shape) > 2 and in_one_call(lu.shape, self._target):
             x = self._solve_stack(op, right, every)
         else:
@@ -171,10 +170,10 @@ class LU:
     def _solve_stack(self, op, right, every):
         kind, lu, pivots = self._kind, self._lu, self._pivots
         x = copied(kind, right, self._dtype, every)
-        if _core.getrs(op, kind.operand(lu), kind.address(pivots), kind.operand(x), self._threads) is False:
+        if _core.getrs(kind.operand(lu), kind.operand(x), op, kind.address(pivots), self._threads) is False:
             lu, wide = copied(kind, lu, self._dtype, every), kind.empty((*every, pivots.shape[-1]), "int64", lu)
             kind.assign(wide, pivots)
-            _core.getrs(op, kind.operand(lu), kind.address(wide), kind.operand(x), self._threads)
+            _core.getrs(kind.operand(lu), kind.operand(x), op, kind.address(wide), self._threads)
         return x
 
     def _solve_each(self, op, right, every):
@@ -189,23 +188,33 @@ class LU:
                            self._threads)
         return x
 
-    def _solve_on_device(self, op, x, batch, n):
-        kind = self._kind
+    def _solve_on_device(self, op, right, every, n):
+        kind, lu = self._kind, self._lu
+        if every and in_one_call((*every, n, n), self._target, device=kind.device(lu)):
+            x = copied(kind, right, self._dtype, every)
+            if _gpu_systems.serves(_gpu_systems.solve_by_factors, kind, op, lu, self._pivots, x, self._threads):
+                return x
+        x = _columns(kind, right, self._dtype, every)
+        pivots, batch = _gpu_systems.as_type(kind, self._pivots, "int64"), tuple(lu.shape[:-2])
         plan = _core.plan_lu_solve(self._dtype, n, max(n, 1), op, x.shape[-1], max(n, 1), kind.device(x))
         workspace = kind.empty((max(plan.workspace_bytes, 256),), "uint8", x)
         self._plans = getattr(self, "_plans", []) + [plan, workspace]
-        for at in _each(tuple(x.shape[:-2])):
+        for at in _each(every):
             of_a = _own(at, batch)
-            plan.solve(self._dtype, kind.address(self._lu[of_a]), kind.address(self._pivots[of_a]), kind.address(x[at]),
-                       kind.address(workspace), kind.stream(x))
+            plan.solve(self._dtype, kind.address(lu[of_a]), kind.address(pivots[of_a]), kind.address(x[at]), kind.address(workspace),
+                       kind.stream(x))
+        return by_rows(kind, x)
 
     def inverse(self):
-        """The inverse of A, a new array. Matrices in host memory alone; raises numpy.linalg.LinAlgError where A is singular."""
+        """The inverse of A, a new array. Raises numpy.linalg.LinAlgError where A is singular, but on a GPU, where the inverse then is NaN;
+        NotImplementedError for matrices on a GPU that are too large."""
         kind = self._kind
-        if kind.device(self._lu) is not None:
-            raise NotImplementedError("inverses of matrices on a GPU are not implemented: use solve(identity)")
         square(self._lu)
         self._check_regular()
+        if kind.device(self._lu) is not None:
+            with _gpu_systems.instead("solve with the identity computes their inverses"):
+                inverse = _gpu_systems.inverted(kind, copied(kind, self._lu, self._dtype), self._pivots, self._threads)
+            return kind.finish(inverse, self.lu)
         if len(self._lu.shape) > 2 and in_one_call(self._lu.shape, self._target):
             inverse = copied(kind, self._lu, self._dtype)
             _core.getri(kind.operand(inverse), kind.address(self._pivots), self._threads)
@@ -228,8 +237,8 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
 
     a: (batch..., m, n), which stays as it is. target: who computes, auto, cpu, gpu or hybrid; threads: 0 for all; candidate, nb:
     as in tilewright/lu.hpp. Returns an LU. A stack of small or of many matrices in host memory is
-    one call, unless target, candidate or nb say more. Matrices on a GPU are factored there, queued on the current stream, one after
-    the other. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
+    one call, unless target, candidate or nb say more; so is a stack on a GPU that a kernel serves. Work on a GPU is queued on the
+    current stream; other matrices there follow one another. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
     """
     like = a
     calls[0] += 1
@@ -237,14 +246,15 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     threads, nb, candidate = whole("threads", threads), whole("nb", nb), text("candidate", candidate)
     target = text("target", target)
     batch, (m, n) = tuple(a.shape[:-2]), tuple(a.shape[-2:])
-    pivots = kind.empty((*batch, min(m, n)), "int64", a)
     if kind.device(a) is not None:
-        return _factor_on_device(kind, dtype, _columns(kind, a, dtype), pivots, target, threads, like)
+        one_call = batch and in_one_call(a.shape, target, candidate, nb, kind.device(a))
+        return _factor_on_device(kind, dtype, _columns(kind, a, dtype), one_call, target, threads, like)
+    pivots = kind.empty((*batch, min(m, n)), "int64", a)
     info = numpy.zeros(batch, numpy.int64)
     report = None
     if batch and in_one_call(a.shape, target, candidate, nb):
         lu, report = copied(kind, a, dtype), {"routine": "getrf_batched"}
-        _core.getrf(kind.operand(lu), kind.address(pivots), info.__array_interface__["data"][0], threads)
+        _core.getrf(kind.operand(lu), kind.address(pivots), threads, info.__array_interface__["data"][0])
         return LU(kind, dtype, lu, pivots, info, report, target, threads, like)
     lu = _columns(kind, a, dtype)
     for at in _each(batch):
@@ -253,9 +263,14 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     return LU(kind, dtype, lu, pivots, info if batch else int(info), report, target, threads, like)
 
 
-def _factor_on_device(kind, dtype, lu, pivots, target, threads, like):
+def _factor_on_device(kind, dtype, lu, one_call, target, threads, like):
     m, n = lu.shape[-2:]
     batch = tuple(lu.shape[:-2])
+    if one_call or min(m, n) == 0:  # plans of matrices without elements write no info
+        pivots, info = kind.empty((*batch, min(m, n)), "int32", lu), _gpu_systems.infos_of(kind, lu)
+        if _gpu_systems.serves(_gpu_systems.factor, kind, lu, pivots, info, threads):
+            return LU(kind, dtype, lu, pivots, info, {"routine": "getrf_batched"}, target, threads, like)
+    pivots = kind.empty((*batch, min(m, n)), "int64", lu)
     plan = _core.plan_lu(dtype, m, n, max(m, 1), kind.device(lu))
     workspace = kind.empty((max(plan.workspace_bytes, 256),), "uint8", lu)
     info = kind.empty(batch or (1,), "int64", lu)

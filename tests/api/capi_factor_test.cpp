@@ -2,6 +2,7 @@
 // bad arguments, which leave outputs alone.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -199,6 +200,32 @@ TEST_F(CApiFactor, BadArgumentsAreNamedAndLeaveOutputsAlone) {
                                     TILEWRIGHT_NONE, TILEWRIGHT_NON_UNIT, nullptr, &good, &good, nullptr),
             TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_EQ(message(), "alpha is null");
+}
+
+TEST_F(CApiFactor, ArraysOfNoNumbersMayBeNull) {
+  for (const auto [rows, cols, count] : {std::array<std::int64_t, 3>{0, 0, 2}, {2, 2, 0}}) {
+    tilewright_matrix_batch a = TILEWRIGHT_MATRIX_BATCH_INIT;
+    a.rows = rows, a.cols = cols, a.count = count, a.matrix_stride = 4;
+    codes = {-7, -7};
+    EXPECT_EQ(tilewright_getrf_batched(context, TILEWRIGHT_F64, &a, nullptr, nullptr, TILEWRIGHT_INFO_ALL,
+                                       codes.data()),
+              TILEWRIGHT_OK)
+        << message();
+    EXPECT_EQ(codes, std::vector(2, count == 0 ? -7 : 0));
+    EXPECT_EQ(tilewright_getrs_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, &a, nullptr, &a, nullptr),
+              TILEWRIGHT_OK)
+        << message();
+    EXPECT_EQ(tilewright_geqrf_batched(context, TILEWRIGHT_F64, &a, nullptr, nullptr), TILEWRIGHT_OK)
+        << message();
+    EXPECT_EQ(tilewright_syev_batched(context, TILEWRIGHT_F64, TILEWRIGHT_LOWER, &a, nullptr, nullptr,
+                                      nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+              TILEWRIGHT_OK)
+        << message();
+  }
+  const auto none = strided(general, 0, 0, 2);  // their determinants are numbers: 1
+  EXPECT_EQ(tilewright_det_batched(context, TILEWRIGHT_F64, &none, nullptr, nullptr),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(message(), "det is null");
 }
 
 TEST_F(CApiFactor, QrAndLeastSquares) {

@@ -181,6 +181,7 @@ class Factor(cli_test.Case):
                             (("factor", "getrs", a), "gesv"), (("factor", "gesv", a), "B is missing"), (("factor", "inv", a, b), "one array too many"),
                             (("factor", "gesv", a, b), "5 rows"), (("factor", "potrf", b), "square"), (("factor", "getrf", a, "--uplo", "upper"), "--uplo"),
                             (("factor", "det", a, "--info", self.folder / "I.npy"), "--info"), (("factor", "inv", a, "--verify"), "--verify checks the solutions of gesv and posv, not inv"),
+                            (("factor", "getrf", a, "--pivoting", "none", "--pivots", self.folder / "P.npy"), "P.npy' has nothing to write: with --pivoting none no rows"),
                             (("factor", "potrff", a), "ROUTINE = 'potrff' is not a known value; did you mean 'potrf'?"),
                             (("solve", b, b), "has shape (BATCH, 5, 2), but solve needs square matrices".replace("BATCH", str(BATCH))),
                             (("factor", "inv", a, "--tau", self.folder / "T.npy"), "--tau"), (("factor", "gesvd", a, "--vectors", b), "--vectors"),

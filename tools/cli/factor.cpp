@@ -63,6 +63,9 @@ void check_factor_flags(const FactorFlags& flags, Routine routine, const std::st
   only_of("unit", flags.unit, is_trsm);
   only_of("pivoting", !flags.pivoting.empty(), is_lu);
   only_of("pivots", !flags.pivots.empty(), routine == Routine::getrf);
+  if (!flags.pivots.empty() && flags.pivoting == to_string(Pivoting::none))
+    wrong_use("pivots", "--pivots = '{}' has nothing to write: with --pivoting none no rows are exchanged",
+              flags.pivots);
   only_of("tau", !flags.tau.empty(), routine == Routine::geqrf);
   only_of("vectors", !flags.vectors.empty(), routine == Routine::syev);
   only_of("u", !flags.u.empty(), routine == Routine::gesvd);

@@ -79,8 +79,30 @@ class ndarray:
         return self.get().tolist()
 
     def __sub__(self, other):
-        cuda.synchronize()
-        return asarray(self._seen - other)
+        return _computed(numpy.subtract, self, other)
+
+    def __rsub__(self, other):
+        return _computed(numpy.subtract, other, self)
+
+    def __mul__(self, other):
+        return _computed(numpy.multiply, self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return _computed(numpy.divide, self, other)
+
+    def __mod__(self, other):
+        return _computed(numpy.remainder, self, other)
+
+    def __abs__(self):
+        return _computed(numpy.abs, self)
+
+    def __eq__(self, other):
+        return _computed(numpy.equal, self, other)
+
+    def __ne__(self, other):
+        return _computed(numpy.not_equal, self, other)
 
     @property
     def __cuda_array_interface__(self):
@@ -106,6 +128,26 @@ def asarray(x):
 def array(x, order="C"):
     cuda.synchronize()
     return asarray(x._seen)
+
+
+def _computed(function, *arguments):
+    """What NumPy's function makes of the elements, once queued work has written them."""
+    cuda.synchronize()
+    with numpy.errstate(all="ignore"):
+        return asarray(numpy.asarray(function(*(one._seen if isinstance(one, ndarray) else one for one in arguments))))
+
+
+def _function(name):
+    return lambda *arguments: _computed(getattr(numpy, name), *arguments)
+
+
+where, zeros_like, ones_like, cumsum, sum, prod, log, diagonal, tril, triu, ascontiguousarray = map(_function, (
+    "where", "zeros_like", "ones_like", "cumsum", "sum", "prod", "log", "diagonal", "tril", "triu", "ascontiguousarray"))
+
+
+def copyto(to, value, where):
+    cuda.synchronize()
+    numpy.copyto(to._seen, value, where=where._seen)
 
 
 def expand_dims(x, axis):
