@@ -71,6 +71,19 @@ def test_inverses_determinants_and_factors_have_derivatives(dtype, shape):
     assert torch.allclose(ours.grad, theirs.grad)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no GPU")
+def test_systems_on_a_gpu_have_derivatives():
+    for dtype in (torch.float64, torch.complex128):
+        a, b, unit = tensor(3, 4, 4, dtype=dtype), tensor(3, 4, 2, dtype=dtype, seed=2), torch.eye(4, dtype=dtype, device="cuda")
+        a, b = (one.detach().cuda().requires_grad_() for one in (a, b))
+        assert torch.allclose(differentiable.solve(a, b), torch.linalg.solve(a, b))
+        assert torch.autograd.gradcheck(differentiable.solve, (a, b))
+        for ours in (differentiable.inv, differentiable.det, lambda x: differentiable.cholesky(x @ x.mH + unit)):
+            assert torch.autograd.gradcheck(ours, (a,))
+        for got, wanted in zip(tilewright.slogdet(a.detach()), torch.linalg.slogdet(a.detach())):
+            assert torch.allclose(got, wanted)
+
+
 def test_decompositions_of_tensors():
     a = tensor(4, 5, 3, dtype=torch.complex64).detach()
     q, r = tilewright.qr(a)

@@ -4,6 +4,7 @@ for nothing. A matrix without result, whose info is on the GPU, becomes NaN."""
 import contextlib
 
 from . import _core
+from ._arrays import resolved
 from ._cuda import load_libraries
 
 
@@ -21,10 +22,9 @@ def queue(call, kind, a, *others, threads, info=None):
     serves, before anything is queued."""
     load_libraries()
     where = {"threads": threads, "info": 0 if info is None else kind.address(info), "stream": kind.stream(a)}
-    if kind.lazily_conjugated and a.is_conj():
-        a = kind.packed(a, True)
-    if call(kind.operand(a), *others, **where) is False:
-        call(kind.operand(kind.packed(a, False)), *others, **where)
+    a = resolved(kind, a)
+    if call(kind.operand(a), *others, **where) is False and call(kind.operand(kind.packed(a, False)), *others, **where) is False:
+        raise RuntimeError(f"internal error: a packed stack of the shape {tuple(a.shape)} has several levels")
 
 
 def serves(call, *arguments):

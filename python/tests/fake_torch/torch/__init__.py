@@ -7,8 +7,8 @@ import types
 import numpy
 
 strided, sparse_coo = "torch.strided", "torch.sparse_coo"
-float32, float64, complex64, complex128, int64, uint8 = (
-    numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128", "int64", "uint8"))
+float32, float64, complex64, complex128, int32, int64, uint8 = (
+    numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128", "int32", "int64", "uint8"))
 _C = types.SimpleNamespace()
 nn = types.SimpleNamespace(parameter=types.SimpleNamespace(UninitializedTensorMixin=type("UninitializedTensorMixin", (), {})))
 contiguous_format = None
