@@ -29,10 +29,12 @@ def _pieces(line):
         at = line.rfind(" ", 0, LINE_WIDTH)
         if at < LINE_WIDTH // 2:
             at = max(line.rfind(mark, 0, LINE_WIDTH) for mark in " ,:")
-        if at <= len(line) - len(line.lstrip()):
+        if at <= len(line) - len(line.lstrip()):  # a longer word stays whole
+            at = min((i for i in (line.find(mark, LINE_WIDTH) for mark in " ,:") if i >= 0), default=len(line))
+        if at + 1 >= len(line):
             break
         yield line[:at + 1].rstrip()
-        line = " " * LABEL_WIDTH + line[at + 1:]
+        line = " " * LABEL_WIDTH + line[at + 1:].lstrip()
     yield line
 
 

@@ -1,4 +1,4 @@
-"""As much of CuPy as device_test.py uses, over the fake driver of tests/fake_cuda, whose device memory the host can read.
+"""As much of CuPy as device_test.py and device_systems_test.py use, over the fake driver of tests/fake_cuda, whose device memory the host can read.
 So the package's ways to CuPy arrays are tested on machines without a GPU; about CuPy itself this shows nothing."""
 
 import ctypes
