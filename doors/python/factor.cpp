@@ -230,19 +230,19 @@ void bind_factor(nb::module_& module, Library& library) {
   module.def(
       "gesv",
       [&library](nb::handle a, nb::handle x, int threads, Address info, Address stream) {
-        return gesv(library, stack_of("a", a), stack_of("x", x), {threads, info, stream});
+        return gesv(library, any_stack("a", a), any_stack("x", x), {threads, info, stream});
       },
       nb::arg("a"), nb::arg("x"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "inv",
       [&library](nb::handle a, nb::handle inverse, int threads, Address info, Address stream) {
-        return inverses(library, stack_of("a", a), stack_of("inverse", inverse), {threads, info, stream});
+        return inverses(library, any_stack("a", a), any_stack("inverse", inverse), {threads, info, stream});
       },
       nb::arg("a"), nb::arg("inverse"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "det",
       [&library](nb::handle a, nb::handle det, int threads, Address info, Address stream) {
-        return determinants(library, stack_of("a", a), view_of("det", det), {threads, info, stream});
+        return determinants(library, any_stack("a", a), view_of("det", det), {threads, info, stream});
       },
       nb::arg("a"), nb::arg("det"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
@@ -254,27 +254,27 @@ void bind_factor(nb::module_& module, Library& library) {
   module.def(
       "potrf",
       [&library](nb::handle a, nb::handle factor, bool upper, int threads, Address info, Address stream) {
-        return potrf(library, stack_of("a", a), stack_of("factor", factor), upper, {threads, info, stream});
+        return potrf(library, any_stack("a", a), any_stack("factor", factor), upper, {threads, info, stream});
       },
       nb::arg("a"), nb::arg("factor"), nb::arg("upper"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "getrf",
       [&library](nb::handle a, Address pivots, int threads, Address info, Address stream) {
-        getrf(library, stack_of("a", a), pivots, {threads, info, stream});
+        getrf(library, any_stack("a", a), pivots, {threads, info, stream});
       },
       nb::arg("a"), nb::arg("pivots"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "getrs",
       [&library](nb::handle lu, nb::handle x, const std::string& op, Address pivots, int threads,
                  Address info, Address stream) {
-        return getrs(library, parse_op(op), stack_of("lu", lu), pivots, stack_of("x", x),
+        return getrs(library, parse_op(op), any_stack("lu", lu), pivots, any_stack("x", x),
                      {threads, info, stream});
       },
       nb::arg("lu"), nb::arg("x"), nb::arg("op"), nb::arg("pivots"), TILEWRIGHT_RUN_ARGUMENTS);
   module.def(
       "getri",
       [&library](nb::handle lu, Address pivots, int threads, Address info, Address stream) {
-        getri(library, stack_of("lu", lu), pivots, {threads, info, stream});
+        getri(library, any_stack("lu", lu), pivots, {threads, info, stream});
       },
       nb::arg("lu"), nb::arg("pivots"), TILEWRIGHT_RUN_ARGUMENTS);
 }

@@ -19,14 +19,14 @@
 
 namespace tilewright::python {
 
-inline View stack_of(const char* name, nanobind::handle object) {
+inline View any_stack(const char* name, nanobind::handle object) {
   const View x = view_of(name, object);
   if (x.ndim < 2)
     throw Error(ErrorCode::invalid_argument, name, std::string(name) + " is not a stack of matrices");
   return x;
 }
 inline View host_stack(const char* name, nanobind::handle object) {
-  const View x = stack_of(name, object);
+  const View x = any_stack(name, object);
   if (x.location != Location::host)
     throw Error(ErrorCode::invalid_argument, name,
                 std::string(name) + " is not a stack of matrices in host memory");
