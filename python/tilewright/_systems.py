@@ -95,7 +95,7 @@ def promoted(a, b):
 def solve(a, b, *, promote=False, **options):
     """X with A X = B, as numpy.linalg.solve of NumPy 2: a (batch..., n, n), b (n,) or (batch..., n, nrhs), whose leading dimensions
     broadcast to each other. Returns a new array by rows. Options are those of lu_factor. Raises numpy.linalg.LinAlgError for matrices
-    that are not square, and for a singular one in host memory; on a GPU its X is NaN, and lu_factor(a).info tells. ValueError for shapes
+    that are not square, and for a singular one in host memory; on a GPU its X is NaN or infinite, and lu_factor(a).info tells. ValueError for shapes
     that do not fit; TypeError for element types."""
     if options:
         check_options(options)
@@ -109,16 +109,15 @@ def solve(a, b, *, promote=False, **options):
     right, vector, every = right_side(kind, x.shape, dtype, b)
     if right.shape[-1] == 0 or (every != x.shape[:-2] and math.prod(every) > math.prod(x.shape[:-2])):
         return lu_factor(a, **options).solve(b)  # each matrix is factored once
+    on_gpu = kind.device(x) is not None
     check_places("b", kind.device(right), kind.device(x))
-    if kind.device(x) is not None and not every:
+    if on_gpu and not every:
         return lu_factor(a, **options).solve(b)
     made = copied(kind, right, dtype, every)
-    if kind.device(x) is not None and not _gpu_systems.serves(_gpu_systems.solve, kind, x, made, threads):
+    if on_gpu and not _gpu_systems.serves(_gpu_systems.solve, kind, x, made, threads):
         return lu_factor(a, **options).solve(b)
     calls[0] += 1
-    if kind.device(x) is not None:
-        return kind.finish(made[..., 0] if vector else made, a)
-    found = run(_core.gesv, kind, x, kind.operand(made), threads)
+    found = None if on_gpu else run(_core.gesv, kind, x, kind.operand(made), threads)
     if found is not None:
         raise singular(index(found[0], every), found[1])
     return kind.finish(made[..., 0] if vector else made, a)
