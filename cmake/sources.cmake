@@ -37,7 +37,8 @@ endif()
 sources_of(GPU_SOURCES src device/gpu kernel/factor_gpu kernel/factor_gpu_large kernel/gemm_thin kernel/scale kernel/lu_panel kernel/lu_rows lu/device)
 # GPU files in rooms that every build has: loading and launching.
 set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
-    factor/gpu_batches.cpp factor/gpu_halves.cpp factor/gpu_large.cpp factor/gpu_small.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/cublas.cpp
+    factor/gpu_batches.cpp factor/gpu_halves.cpp factor/gpu_large.cpp factor/gpu_small.cpp gemm/device/machine.cpp
+    gemm/device/operands.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/converted.cpp gemm/run/cublas.cpp
     gemm/run/device.cpp gemm/run/large.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp gemm/run/thin.cpp)
 
 # The sources of the tuner's library: measuring and tuning.

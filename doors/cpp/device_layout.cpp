@@ -46,6 +46,7 @@ void queue(Context& context, bool interleaves, DType dtype, const Plain& plain, 
   place(plain, o);
   o.interleaved = const_cast<void*>(static_cast<const void*>(blocks.data));
   o.count = plain.count;
+  o.stored = (plain.count + blocks.block - 1) / blocks.block * blocks.block;
   o.ld = plain.ld, o.interleaved_ld = blocks.ld, o.block = blocks.block;
   o.rows = static_cast<int>(plain.rows), o.columns = static_cast<int>(plain.cols);
   machine->layout(dtype, interleaves, elements, !Access::impl(context).no_jit)

@@ -66,8 +66,8 @@ inline TuneObjective objective_of(const GemmOptions& options) {
 // All candidates, in the order in which plans ask them.
 std::span<const GemmCandidate> gemm_candidates();
 extern const GemmCandidate scale_candidate, cpu_small_candidate, cpu_bands_candidate, gpu_small_candidate,
-    gpu_thin_candidate, gpu_large_candidate, cublas_candidate, hybrid_candidate, host_blas_candidate,
-    batch_reduce_candidate, reference_candidate;
+    gpu_converted_candidate, gpu_thin_candidate, gpu_large_candidate, cublas_candidate, hybrid_candidate,
+    host_blas_candidate, batch_reduce_candidate, reference_candidate;
 
 // Ranks candidates for a valid problem on a GPU that has several levels, which are joined.
 Ranking<GemmOperation> rank_levels(const PlanRequest& request);

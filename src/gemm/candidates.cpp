@@ -17,6 +17,7 @@ std::string device_scale_declines(const PlanRequest& r) { return no_gpu(r); }
 GemmOffers device_scale_offers(const PlanRequest&) { return {}; }
 std::unique_ptr<CallTimer> device_call_timer(const PlanRequest&) { return nullptr; }
 constinit const GemmCandidate gpu_small_candidate{"gpu_small", Tier::small, no_gpu};
+constinit const GemmCandidate gpu_converted_candidate{"gpu_converted", Tier::small, no_gpu};
 constinit const GemmCandidate gpu_thin_candidate{"gpu_thin", Tier::large, no_gpu};
 constinit const GemmCandidate gpu_large_candidate{"gpu_large", Tier::large, no_gpu};
 constinit const GemmCandidate cublas_candidate{"cublas", Tier::large, no_gpu};
@@ -39,9 +40,9 @@ std::span<const GemmCandidate> gemm_candidates() {
   static constinit Once<const std::vector<GemmCandidate>> once;
   return once.get([] {
     return std::vector<GemmCandidate>{
-        scale_candidate,     cpu_small_candidate,    cpu_bands_candidate, gpu_small_candidate,
-        gpu_thin_candidate,  gpu_large_candidate,    cublas_candidate,    hybrid_candidate,
-        host_blas_candidate, batch_reduce_candidate, reference_candidate,
+        scale_candidate,         cpu_small_candidate, cpu_bands_candidate,    gpu_small_candidate,
+        gpu_converted_candidate, gpu_thin_candidate,  gpu_large_candidate,    cublas_candidate,
+        hybrid_candidate,        host_blas_candidate, batch_reduce_candidate, reference_candidate,
     };
   });
 }

@@ -307,11 +307,10 @@ bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memor
   return true;
 }
 
-// Visits every slot of every block in the order of memory; slots without a problem become zero.
+// Visits the slots in the order of memory; those without a problem become zero.
 template <class T>
 bool convert(bool interleaves, const GpuLayoutOperands& x, const Memory& memory, int device) {
-  const long long stored = (x.count + x.block - 1) / x.block * x.block;
-  for (long long q = 0; q < stored; ++q)
+  for (long long q = 0; q < (interleaves ? x.stored : x.count); ++q)
     for (int j = 0; j < x.columns; ++j)
       for (int i = 0; i < x.rows; ++i) {
         const long long place = q / x.block * x.interleaved_ld * x.columns + j * x.interleaved_ld + i;

@@ -154,8 +154,8 @@ TEST_F(GpuLargeBatches, InterleavedMatrices) {
                         return batch.check();
                       }));
       }
-  const GemmProblem large =
-      parse_problem("gemm_batched:f64:nn:m=513,n=2,k=2:interleaved:batch=9:location=device");
+  const GemmProblem large = parse_problem(
+      "gemm_batched:f64:nn:m=513,n=2,k=2:interleaved:batch=9:alpha=per_problem:location=device");
   try {
     (void)plan(context_, large, options_);
     ADD_FAILURE() << "it was not refused";

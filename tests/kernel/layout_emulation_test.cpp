@@ -24,9 +24,17 @@ void expect_there_and_back(int rows, int columns, int gap, int block, int count,
     from.push_back(p == 5 ? nullptr : single.data() + p * stride);
     to.push_back(p == 5 ? nullptr : back.data() + p * stride);
   }
-  LayoutArgs<T> args{
-      single.data(), by_address ? from.data() : nullptr, blocks.data(), count, stride, ld, wide, block, rows,
-      columns};
+  LayoutArgs<T> args{single.data(),
+                     by_address ? from.data() : nullptr,
+                     blocks.data(),
+                     count,
+                     stored,
+                     stride,
+                     ld,
+                     wide,
+                     block,
+                     rows,
+                     columns};
   Launch launch{.blocks = 2, .threads = 64, .shared_bytes = Problems * (Elements + 1) * sizeof(T)};
   EXPECT_EQ(run(launch, [&] { layout_convert<T, true, Problems, Elements, 64>(args); }), "");
   args.single = back.data();
@@ -50,6 +58,33 @@ TEST(LayoutEmulation, ThereAndBack) {
   expect_there_and_back<double, 32, 32>(5, 7, 2, 8, 21, false);
   expect_there_and_back<float, 64, 16>(3, 3, 0, 4, 130, true);
   expect_there_and_back<float, 256, 4>(2, 2, 0, 70, 300, false);
+}
+
+// A part of a block is written without its other slots.
+TEST(LayoutEmulation, SlotsBeyondThoseToFillStay) {
+  constexpr int rows = 3, columns = 2, block = 10, first = 4, count = 3;
+  std::vector<double> single(count * rows * columns), blocks(block * rows * columns, -2);
+  for (std::size_t i = 0; i < single.size(); ++i) single[i] = double(i + 1);
+  const LayoutArgs<double> args{.single = single.data(),
+                                .addresses = nullptr,
+                                .interleaved = blocks.data() + first,
+                                .count = count,
+                                .stored = count,
+                                .stride = rows * columns,
+                                .ld = rows,
+                                .interleaved_ld = rows,
+                                .block = block,
+                                .rows = rows,
+                                .columns = columns};
+  const Launch launch{.blocks = 1, .threads = 64, .shared_bytes = 32 * 33 * sizeof(double)};
+  EXPECT_EQ(run(launch, [&] { layout_convert<double, true, 32, 32, 64>(args); }), "");
+  for (int slot = 0; slot < block; ++slot)
+    for (int e = 0; e < rows * columns; ++e) {
+      const bool filled = slot >= first && slot < first + count;
+      EXPECT_EQ(blocks[std::size_t(e * block + slot)],
+                filled ? single[std::size_t((slot - first) * rows * columns + e)] : -2)
+          << slot << ' ' << e;
+    }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace tilewright {
 
 GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compiler)
-    : gpu_(device), compiler_(std::move(compiler)), workspace_(gpu_) {}
+    : gpu_(device), compiler_(std::move(compiler)), workspace_(gpu_), converted_(gpu_) {}
 
 template <class Kernel, class... Parts>
 std::shared_ptr<const Kernel> GpuMachine::kept_or(const std::string& name, const StencilRequest& request,

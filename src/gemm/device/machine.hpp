@@ -81,6 +81,8 @@ class GpuMachine {
 
   // Shared by all plans, which reserve memory when they are made.
   GpuWorkspace& workspace() const { return workspace_; }
+  // Of copies in another layout, held while a plan that uses workspace() runs.
+  GpuWorkspace& converted() const { return converted_; }
 
  private:
   // Each loaded module takes device memory; plans hold theirs.
@@ -101,7 +103,7 @@ class GpuMachine {
   mutable BoundedMap<std::string, void> kernels_{largest_count};  // by name
   mutable LongMutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;
-  mutable GpuWorkspace workspace_;
+  mutable GpuWorkspace workspace_, converted_;
 };
 
 class GpuMachines {

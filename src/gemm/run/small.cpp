@@ -172,6 +172,17 @@ std::string small_declines(const PlanRequest& r) {
   return why_no_machine(r);
 }
 
+// Records of smaller products, or of other layouts, tell no times of interleaved ones above the limit of
+// these: their operands are read from memory again and again.
+GemmOffers with_own_times(const GemmProblem& p, GemmOffers offers) {
+  if (!is_interleaved(p) || std::max({p.m, p.n, p.k}) <= gemm_small_limit) return offers;
+  return [offers = std::move(offers)]() mutable {
+    auto offer = offers();
+    if (offer && offer->known.match != WisdomMatch::exact) offer->seconds.reset(), offer->joules.reset();
+    return offer;
+  };
+}
+
 GemmOffers small_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmSmallShape shape = gemm_small_shape(r.problem, align_bytes(r), r.vary.any());
@@ -184,13 +195,14 @@ GemmOffers small_offers(const PlanRequest& r) {
   family.cost = [&r, &limits, shape](const GemmSmallConfig& config) {
     return small_cost(r, shape, config, limits);
   };
-  return config_offers(r, std::move(family), [&r, machine, shape](const GemmSmallConfig& config) {
+  const auto make = [&r, machine, shape](const GemmSmallConfig& config) {
     if (auto why = why_slower(r, shape, config, machine->gpu().limits()); !why.empty())
       return GemmMade{nullptr, Refusal::slower, std::move(why)};
     if (r.problem.sums == Sums::batch_reduce)
       return GemmMade{std::make_shared<const DeviceReduceRunner>(r, machine, config)};
     return GemmMade{std::make_shared<const SmallRunner>(r, machine, config)};
-  });
+  };
+  return with_own_times(r.problem, config_offers(r, std::move(family), make));
 }
 
 }  // namespace

@@ -12,6 +12,15 @@ GpuLayoutPiece gpu_layout_piece(int elements) {
   return piece;
 }
 
+// Small elements are bound by the instructions that place them, large ones by memory (H200: 91 to 110
+// elements per ns whatever their size, `bench layout --location device`).
+double gpu_layout_forecast_s(DType dtype, double elements, const GpuLimits& limits) {
+  constexpr double cycles_per_element = 2.6, memory_share = 0.8;
+  const double memory_s = 2 * elements * size_bytes(dtype) / (memory_share * limits.memory_bytes_per_s);
+  const double place_s = cycles_per_element * elements / (1e3 * limits.clock_khz * limits.multiprocessors);
+  return std::max(limits.memory_bytes_per_s > 0 ? memory_s : 0, place_s);
+}
+
 StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayoutPiece& piece,
                                   int compute_capability) {
   const std::string expression =
@@ -32,13 +41,14 @@ GpuLayoutKernel::GpuLayoutKernel(const Gpu& gpu, const JitBinary& binary, DType 
       blocks_per_multiprocessor_(function_.blocks_per_multiprocessor(piece.threads, shared_bytes_)) {}
 
 void GpuLayoutKernel::launch(const GpuLayoutOperands& o, CUstream_st* stream) const {
-  const std::int64_t pieces = ((o.count + piece_.problems - 1) / piece_.problems + 1) *
+  const std::int64_t pieces = ((std::max(o.stored, o.count) + piece_.problems - 1) / piece_.problems) *
                               ((std::int64_t(o.rows) * o.columns + piece_.elements - 1) / piece_.elements);
   const std::int64_t resident =
       std::int64_t(gpu_->limits().multiprocessors) * std::max(1, blocks_per_multiprocessor_);
   const GpuLaunch launch{unsigned(std::max<std::int64_t>(1, std::min(pieces, resident))),
                          unsigned(piece_.threads), unsigned(shared_bytes_)};
   GpuLayoutOperands args = o;
+  args.stored = std::max(o.stored, o.count);
   function_.launch(launch, &args, stream);
 }
 

@@ -13,6 +13,7 @@ struct GpuLayoutOperands {
   void* const* addresses = nullptr;  // each at its own; a null one is skipped
   void* interleaved = nullptr;
   std::int64_t count = 0;
+  std::int64_t stored = 0;  // slots that interleaving fills; those beyond count become zero
   std::int64_t stride = 0, ld = 0, interleaved_ld = 0;
   std::int64_t block = 0;
   int rows = 0, columns = 0;
@@ -26,6 +27,9 @@ struct GpuLayoutPiece {
 };
 // Returns the piece for matrices of this many elements; small matrices are moved whole, many at a time.
 GpuLayoutPiece gpu_layout_piece(int elements);
+
+// Returns the expected seconds of conversions that move so many elements, each read and written once.
+double gpu_layout_forecast_s(DType dtype, double elements, const GpuLimits& limits);
 
 // Converts single matrices to interleaved blocks if `interleaves`, else back.
 StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayoutPiece& piece,

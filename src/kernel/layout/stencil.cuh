@@ -14,6 +14,7 @@ struct LayoutArgs {
   T* const* addresses;  // a null address is skipped
   T* interleaved;
   long long count;
+  long long stored;  // slots to fill, at least count; those beyond become zero
   long long stride, ld, interleaved_ld;
   long long block;
   int rows, columns;
@@ -32,15 +33,14 @@ __device__ __forceinline__ T* layout_interleaved(const LayoutArgs<T>& args, long
 }
 
 // Moves pieces of Problems x Elements: on the side of single matrices elements run fastest over threads, on
-// the other problems. Interleaving sets unused slots of a last block to zero.
+// the other problems.
 template <class T, bool Interleave, int Problems, int Elements, int Threads>
 __global__ void __launch_bounds__(Threads) layout_convert(const LayoutArgs<T> args) {
   extern __shared__ __align__(128) unsigned char shared[];
   auto* piece = reinterpret_cast<T(*)[Elements + 1]>(shared);
   const int elements = args.rows * args.columns;
-  const long long stored = (args.count + args.block - 1) / args.block * args.block;
   const long long across = (elements + Elements - 1) / Elements;
-  const long long pieces = (stored + Problems - 1) / Problems * across;
+  const long long pieces = (args.stored + Problems - 1) / Problems * across;
   for (long long at = blockIdx.x; at < pieces; at += gridDim.x) {
     const long long problem = at / across * Problems;
     const int element = static_cast<int>(at % across) * Elements;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(Threads) layout_convert(const LayoutArgs<T> ar
     // Phase 2: writes.
     for (int i = threadIdx.x; i < Problems * Elements; i += Threads) {
       const int p = Interleave ? i % Problems : i / Elements, e = Interleave ? i / Problems : i % Elements;
-      if (element + e >= elements || problem + p >= (Interleave ? stored : args.count)) continue;
+      if (element + e >= elements || problem + p >= (Interleave ? args.stored : args.count)) continue;
       T* to = Interleave ? layout_interleaved(args, problem + p, element + e)
                          : layout_single(args, problem + p, element + e);
       if (to != nullptr) *to = piece[p][e];
