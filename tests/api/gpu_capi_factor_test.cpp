@@ -160,12 +160,12 @@ TEST_F(GpuCApiFactor, MatricesWithoutInverseAndWithoutElements) {
 
 TEST_F(GpuCApiFactor, WhatIsRefused) {
   double* const general = put(general_);
-  const auto a = strided(general, 2, 2, 2), huge = strided(general, 5000, 5000, 1);
+  const auto a = strided(general, 2, 2, 2), huge = strided(general, 20000, 20000, 1);
   const auto inverse = [&](const tilewright_matrix_batch& x) {
     return tilewright_inv_batched(context_, TILEWRIGHT_F64, &x, &x, &how_, TILEWRIGHT_INFO_NONE, nullptr);
   };
   expect_refused(inverse(huge), TILEWRIGHT_UNSUPPORTED,
-                 "no candidate computes inv of 5000 x 5000 matrices: ");
+                 "no candidate computes inv of 20000 x 20000 matrices: ");
   expect_refused(tilewright_geqrf_batched(context_, TILEWRIGHT_F64, &a, general, &how_),
                  TILEWRIGHT_UNSUPPORTED, "has no kernel of geqrf");
   how_.candidate = "lanes";
