@@ -214,7 +214,7 @@ class Bench {
     for (const int threads : {32, 64, 128, 256})
       for (const int sides : {1, 2, 4, 8, 16, 32}) {
         const FactorLargeSolveConfig c{threads, sides};
-        if (sides % (threads / 32) != 0 || c == usual_one) continue;
+        if ((sides > 4 && sides % (threads / 32) != 0) || c == usual_one) continue;
         const int total = factor_large_solve_memory(c, second.exchanges, int(problem_.n), bytes()).total;
         if (total <= gpu_.limits().shared_bytes_per_block) configs.push_back(c);
       }

@@ -27,7 +27,8 @@ constexpr FactorLargeConfig in_place{.threads = 64, .panel = 16},
     narrow{.threads = 64, .panel = 4, .rows = 2, .cols = 8},
     wide{.threads = 128, .panel = 32, .rows = 8, .cols = 2},
     wide_shared{.threads = 128, .panel = 32, .shared = true};
-constexpr FactorLargeSolveConfig few{.threads = 64, .sides = 4}, many{.threads = 128, .sides = 16};
+constexpr FactorLargeSolveConfig few{.threads = 64, .sides = 4}, many{.threads = 128, .sides = 16},
+    single{.threads = 64, .sides = 1};
 
 TEST(FactorLargeEmulation, Cholesky) {
   FactorLargeCase<D, made(Routine::potrf, DType::f64, 45), in_place>().expect_right();
@@ -72,6 +73,7 @@ TEST(FactorLargeEmulation, TriangularSolves) {
 
 TEST(FactorLargeEmulation, SolvesWithFactors) {
   FactorLargeCase<D, made(Routine::potrs, DType::f64, 40, 2), in_place>().expect_right();
+  FactorLargeCase<F, made(Routine::potrs, DType::f32, 70, 1), in_place, single>().expect_right();
   FactorLargeCase<CD, made(Routine::potrs, DType::c128, 36, 2, upper), in_place, few, rows>().expect_right();
   FactorLargeCase<D, made(Routine::getrs, DType::f64, 40, 5), in_place>().expect_right();
   FactorLargeCase<F, made(Routine::getrs, DType::f32, 70, 3, lower, Op::trans), in_place, few, rows, gaps>()

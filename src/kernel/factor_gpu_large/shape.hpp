@@ -43,6 +43,10 @@ constexpr FactorGpuShape factor_large_second(FactorGpuShape s) {
 // Configs that were the fastest, or nearly, on an H200 (results/h200/factor_large-20261201-sweep).
 constexpr FactorLargeConfig factor_large_usual(const FactorGpuShape& s, int order, int element_bytes) {
   const bool is_wide = element_bytes > 4;  // f64 and complex numbers
+  if (element_bytes > 8 && order > 64) {   // registers for no larger tile of c128
+    const int threads = order <= 128 ? 128 : 256;
+    return {.threads = threads, .panel = order <= 256 ? 32 : 16, .rows = 4, .cols = 2};
+  }
   if (s.method == FactorGpuMethod::cholesky) {
     if (is_wide) {
       if (order <= 64) return {.threads = 64, .panel = 16, .rows = 4, .cols = 2};
@@ -86,16 +90,17 @@ constexpr FactorLargeSolveConfig factor_large_solve_config(const FactorGpuShape&
                                                            int element_bytes,
                                                            const FactorLargeRoom& room = {}) {
   constexpr int many_rows = 192;
-  const bool by_tensor_cores = element_bytes == 8;
-  FactorLargeSolveConfig c{.threads = by_tensor_cores && n > many_rows && nrhs > 4 ? 256 : 128, .sides = 4};
-  const int most = by_tensor_cores && n <= 2 * many_rows ? 32 : 16;
+  const bool is_long = n > many_rows, by_tensor_cores = element_bytes == 8;
+  FactorLargeSolveConfig c{.threads = is_long && (by_tensor_cores || nrhs <= 4) ? 256 : 128, .sides = 1};
+  // Panels of 32 right sides if they have no more empty columns than those of 16.
+  const bool is_even = (nrhs + 15) / 16 % 2 == 0;
+  const int most = by_tensor_cores && is_even && n <= 2 * many_rows ? 32 : 16;
   while (c.sides < most && c.sides < nrhs) c.sides *= 2;
-  if (c.sides < c.threads / 32) c.sides = c.threads / 32;
   const auto fits = [&] {
     return static_cast<long long>(n) * c.sides * element_bytes < room.shared_bytes_per_block &&
            factor_large_solve_memory(c, s.exchanges, n, element_bytes).total <= room.shared_bytes_per_block;
   };
-  while (c.sides > 4 && !fits()) c.sides /= 2, c.threads = c.sides < 8 ? 128 : c.threads;
+  while (c.sides > 1 && !fits()) c.sides /= 2;
   if (!fits()) c.threads = 0;
   return c;
 }

@@ -10,8 +10,11 @@ template <class T, FactorGpuShape S, FactorLargeSolveConfig C>
 struct FactorLargeSolver {
   static constexpr int threads = C.threads, warps = threads / 32, sides = C.sides, block = factor_large_block,
                        triangle_pitch = block + 1, tile_rows = 32 * factor_large_solved_rows,
-                       tile_pitch = factor_large_tile_pitch(int(sizeof(T))), columns = sides / warps;
-  static_assert(sides % warps == 0);
+                       tile_pitch = factor_large_tile_pitch(int(sizeof(T)));
+  // Of few right sides a thread has all in one row, and warps without a column wait while others solve.
+  static constexpr bool are_few = sides <= 4;
+  static constexpr int columns = sides < warps ? 1 : sides / warps;  // of a warp
+  static_assert(sides % columns == 0 && (are_few || sides % warps == 0));
   static constexpr bool by_tensor_cores = factor_large_by_tensor_cores<T> && sides % 8 == 0;
   static constexpr int mma_cols = sides % 32 == 0 && warps <= 4 ? 4 : sides % 16 == 0 ? 2 : 1;
   template <bool Trans>
@@ -19,7 +22,8 @@ struct FactorLargeSolver {
   template <bool Conj>
   using Tile = typename FactorLargeChoice<
       by_tensor_cores, FactorLargeMmaTile<2, mma_cols, warps>,
-      FactorLargeTile<T, factor_large_solved_rows, columns, 32, warps, false, false, Conj>>::Type;
+      FactorLargeTile<T, are_few ? 1 : factor_large_solved_rows, are_few ? sides : columns,
+                      are_few ? threads : 32, are_few ? 1 : warps, false, false, Conj>>::Type;
   using A = FactorLargeView<T, S.a_by_rows, long long>;
 
   const FactorLargeArgs<T>& args;
@@ -46,6 +50,7 @@ struct FactorLargeSolver {
   template <bool Forward, bool Unit>
   __device__ __forceinline__ void solve_block(int first, int width) const {
     const int lane = threadIdx.x % 32;
+    if (threadIdx.x / 32 >= sides / columns) return;
     const T* const t = triangle();
     const FactorGpuInverse<T> inverse(lane < width && !Unit ? t[lane * (triangle_pitch + 1)]
                                                             : from_real<T>(1));
