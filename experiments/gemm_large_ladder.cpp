@@ -1,5 +1,6 @@
-// The ladder of techniques of large GEMM on a GPU: each step timed beside cuBLAS, launch by launch, with the
-// instructions of its main loop from the disassembly. ladder.cpp defines the steps.
+// The ladder of techniques of large GEMM on a GPU, or the five rows of P2's table: each step timed beside
+// cuBLAS, launch by launch, with the instructions of its main loop from the disassembly. ladder.cpp defines
+// the steps.
 #include <algorithm>
 
 #include "bench/machine.hpp"
@@ -12,12 +13,16 @@ namespace {
 using nlohmann::json;
 
 struct LadderFlags {
-  std::vector<std::string> dtypes = {"f64", "f32"}, ops = {"nt"};
+  std::vector<std::string> dtypes = {"f64", "f32"}, ops;
   std::vector<std::int64_t> sizes = {1024, 2048, 4096};
   int launches = 100;
   double seconds = 540;
   std::string nvdisasm = "nvdisasm", file = "ladder.jsonl";
-  bool resume = false;
+  bool resume = false, chapter = false;
+
+  std::vector<std::string> chosen_ops() const {
+    return !ops.empty() ? ops : std::vector<std::string>{chapter ? "nn" : "nt"};
+  }
 };
 
 class Ladder : Experiment {
@@ -35,7 +40,7 @@ class Ladder : Experiment {
 
   int run() {
     for (const std::string& dtype : flags_.dtypes)
-      for (const std::string& op : flags_.ops)
+      for (const std::string& op : flags_.chosen_ops())
         for (const std::int64_t n : flags_.sizes)
           if (!climb(large_case(enum_from_string<DType>(dtype, "--dtype"), op, n)))
             return left_for_another_run;
@@ -46,8 +51,8 @@ class Ladder : Experiment {
   bool climb(const Case& c) {
     GpuStage stage(gpu, gpu.arena, c);
     const Contender peer = cublas(stage);
-    for (const GemmLargeStep& step :
-         gemm_large_ladder(c.problem, gemm_large_shape(c.problem), gpu.gpu.limits())) {
+    const auto steps = flags_.chapter ? gemm_large_chapter : gemm_large_ladder;
+    for (const GemmLargeStep& step : steps(c.problem, gemm_large_shape(c.problem), gpu.gpu.limits())) {
       const bool known = std::any_of(log_.kept().begin(), log_.kept().end(), [&](const json& line) {
         return line.value("problem", "") == problem_text(c) && line.value("step", "") == step.name;
       });
@@ -124,7 +129,8 @@ int run(int argc, char** argv) {
       "where steps were left for another run with --resume.");
   app.option_defaults()->always_capture_default();
   app.add_option("--dtype", f.dtypes, "f64, f32, c128, c64")->delimiter(',');
-  app.add_option("--op", f.ops, "pairs of n, t, c")->delimiter(',');
+  app.add_flag("--chapter", f.chapter, "the five rows of the chapter's table in place of the ladder");
+  app.add_option("--op", f.ops, "pairs of n, t, c (default: nt, of the chapter nn)")->delimiter(',');
   app.add_option("--sizes", f.sizes, "of square matrices")->delimiter(',')->check(from_to(1, 1 << 20));
   app.add_option("--launches", f.launches, "of each step")->check(CLI::Range(1, 1000000));
   app.add_option("--seconds", f.seconds, "after which nothing new is begun")->check(from_to(0, 1e6));

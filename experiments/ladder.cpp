@@ -27,6 +27,30 @@ struct Ladder {
   }
 };
 
+// Returns the chapter's kernel before any technique: tiles of 128x128x8, 8x8 of a thread.
+C plain_kernel(DType dtype) {
+  const int bytes = std::max(4, static_cast<int>(size_bytes(dtype)));
+  C c{.tile_m = 128,
+      .tile_n = 128,
+      .tile_k = 8,
+      .warp_m = 64,
+      .warp_n = 32,
+      .thread_m = 8,
+      .thread_n = 8,
+      .product = GemmLargeProduct::fma,
+      .k_unroll = 1,
+      .load = GemmLargeLoad::plain,
+      .load_bytes = bytes,
+      .stages = 1,
+      .shared_bytes = bytes,
+      .layout = GemmLargeLayout::padding,
+      .raster = 1,
+      .boundary = GemmLargeBoundary::predicate};
+  if (is_complex(dtype)) std::tie(c.tile_m, c.tile_n, c.warp_m, c.thread_m) = std::tuple(64, 64, 32, 4);
+  if (dtype == DType::c128) std::tie(c.warp_n, c.thread_n) = std::tuple(16, 4);
+  return c;
+}
+
 // Adds P2's own techniques, in the order of its chapter.
 void add_classic_steps(Ladder& ladder) {
   ladder.step("plain", [](C&) {});
@@ -102,32 +126,35 @@ void add_schedules(Ladder& ladder, const GemmProblem& p, const GemmLargeShape& s
 
 std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLargeShape& s,
                                              const GpuLimits& limits) {
-  const int bytes = std::max(4, static_cast<int>(size_bytes(p.dtype)));
-  Ladder ladder{gemm_large_space(p, s, limits), {}, {}};
-  ladder.c = {.tile_m = 128,
-              .tile_n = 128,
-              .tile_k = 8,
-              .warp_m = 64,
-              .warp_n = 32,
-              .thread_m = 8,
-              .thread_n = 8,
-              .product = GemmLargeProduct::fma,
-              .k_unroll = 1,
-              .load = GemmLargeLoad::plain,
-              .load_bytes = bytes,
-              .stages = 1,
-              .shared_bytes = bytes,
-              .layout = GemmLargeLayout::padding,
-              .raster = 1,
-              .boundary = GemmLargeBoundary::predicate};
-  if (is_complex(p.dtype))
-    std::tie(ladder.c.tile_m, ladder.c.tile_n, ladder.c.warp_m, ladder.c.thread_m) =
-        std::tuple(64, 64, 32, 4);
-  if (p.dtype == DType::c128) std::tie(ladder.c.warp_n, ladder.c.thread_n) = std::tuple(16, 4);
+  Ladder ladder{gemm_large_space(p, s, limits), plain_kernel(p.dtype), {}};
   add_classic_steps(ladder);
   add_modern_steps(ladder, p.dtype);
   add_schedules(ladder, p, s, limits);
   return std::move(ladder.steps);
+}
+
+std::vector<GemmLargeStep> gemm_large_chapter(const GemmProblem& p, const GemmLargeShape& s,
+                                              const GpuLimits& limits) {
+  const Space<GemmLargeConfig> space = gemm_large_space(p, s, limits);
+  std::vector<GemmLargeStep> rows;
+  const auto row = [&](const std::string& name, C c) {
+    c.k_unroll = 0;
+    c.boundary = GemmLargeBoundary::none;  // the listings take sizes that tiles divide
+    if (!space.contains(c)) c.boundary = GemmLargeBoundary::predicate;
+    if (space.contains(c)) rows.push_back({name, c});
+  };
+  C c = plain_kernel(p.dtype);
+  c.load = GemmLargeLoad::registers;
+  row("unroll", c);
+  c.shared_bytes = 16;
+  row("unroll+128b", c);
+  c.prefetch = true;
+  row("unroll+128b+prefsmem", c);
+  std::tie(c.load, c.stages, c.prefetch) = std::tuple(GemmLargeLoad::plain, 2, false);
+  row("unroll+db+128b", c);
+  c.prefetch = true;
+  row("unroll+db+128b+prefsmem", c);
+  return rows;
 }
 
 }  // namespace tilewright

@@ -18,4 +18,10 @@ struct GemmLargeStep {
 std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& problem, const GemmLargeShape& shape,
                                              const GpuLimits& limits);
 
+// The five rows of the chapter's table, as it names them: `unroll` loads ahead into registers, `128b` reads
+// shared memory 16 bytes at a time, `prefsmem` reads it ahead, `db` has two stages, which its listings fill
+// without holding loads in registers.
+std::vector<GemmLargeStep> gemm_large_chapter(const GemmProblem& problem, const GemmLargeShape& shape,
+                                              const GpuLimits& limits);
+
 }  // namespace tilewright

@@ -75,6 +75,15 @@ class Ladder(unittest.TestCase):
         self.out.write_text(json.dumps(head) + "\n")
         self.assertIn("device_uuid", self.climb("--resume", code=2).stderr)
 
+    def test_the_chapter_has_five_rows(self):
+        self.climb("--chapter", "--nvdisasm", self.folder / "none")
+        rows = [row for row in self.rows() if row.get("phase") == "ladder"]
+        self.assertEqual([row["step"] for row in rows], ["unroll", "unroll+128b", "unroll+128b+prefsmem", "unroll+db+128b",
+                                                         "unroll+db+128b+prefsmem"])
+        self.assertEqual({row["op"] for row in rows}, {"nn"})
+        for row in rows:
+            self.assertLessEqual(row["error"], row["error_bound"])
+
     def test_no_disassembler_is_said(self):
         result = self.climb("--nvdisasm", self.folder / "none")
         self.assertEqual(result.stdout.count("NOTE instructions are not counted"), 1)

@@ -259,6 +259,30 @@ TEST(GemmLargeEmulation, LoadsThroughRegisters) {
   all_operations<float, fma_with(GemmLargeLoad::registers, 2, GemmLargeBoundary::residue, 16, true, 2)>(one);
 }
 
+// Operands are read ahead from the only stage, which is filled again when all threads have read its last
+// ones: in loops and unrolled, by loads that are held in registers and by those that are not.
+TEST(GemmLargeEmulation, OneStageIsReadAhead) {
+  const Case one{100, 68, 52, 0};
+  const auto ahead = [&]<class T, GemmLargeLoad Load, int Unroll> {
+    all_operations<T, fma_with(Load, 1, GemmLargeBoundary::residue, sizeof(T), true, Unroll)>(one);
+  };
+  ahead.template operator()<float, GemmLargeLoad::registers, 0>();
+  ahead.template operator()<float, GemmLargeLoad::registers, 2>();
+  ahead.template operator()<double, GemmLargeLoad::registers, 0>();
+  ahead.template operator()<double, GemmLargeLoad::plain, 0>();
+  ahead.template operator()<float, GemmLargeLoad::read_only, 2>();
+  constexpr Config walking = [] {
+    Config c = fma_with(GemmLargeLoad::registers, 1, GemmLargeBoundary::predicate, 8, true);
+    c.persistent = true;
+    return c;
+  }();
+  expect_large<double, Shape{.reads_c = true}, walking>({130, 100, 36, 0, 0, 2});
+  expect_large<double, Shape{}, fma_with(GemmLargeLoad::registers, 1, GemmLargeBoundary::residue, 8, true)>(
+      {30, 20, 8, 0});  // one tile of k
+  expect_large<double, Shape{}, fma_with(GemmLargeLoad::registers, 1, GemmLargeBoundary::residue, 8, true)>(
+      one, 0.0);
+}
+
 TEST(GemmLargeEmulation, ArrangementsOfReadingThreads) {
   constexpr Config c = fields<Config>(
       "tile_m=64 tile_n=32 tile_k=16 warp_m=32 warp_n=16 thread_m=4 thread_n=4 product=fma "

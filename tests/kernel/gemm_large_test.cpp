@@ -148,6 +148,26 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
   for (const auto& [name, names] : axes) EXPECT_TRUE(seen.contains(name)) << name << " is in no ladder";
 }
 
+// The five rows of P2's table differ in what their names say, in either type and at sizes with and without
+// edges.
+TEST(GemmLarge, RowsOfTheChapterAreAllLegal) {
+  for (const DType dtype : {DType::f64, DType::f32})
+    for (const int n : {1024, 4096, 4100}) {
+      const GemmProblem p = problem(dtype, n, n, n);
+      const auto rows = gemm_large_chapter(p, gemm_large_shape(p), testing::known_gpu(90));
+      ASSERT_EQ(rows.size(), 5u) << to_string(p);
+      for (const auto& [name, c] : rows) {
+        const auto has = [&, &text = name](const char* part) { return text.find(part) != std::string::npos; };
+        EXPECT_EQ(c.k_unroll, 0) << name;
+        EXPECT_EQ(c.shared_bytes == 16, has("128b")) << name;
+        EXPECT_EQ(c.prefetch, has("prefsmem")) << name;
+        EXPECT_EQ(c.stages, has("db") ? 2 : 1) << name;
+        EXPECT_EQ(c.load, has("db") ? GemmLargeLoad::plain : GemmLargeLoad::registers) << name;
+        EXPECT_EQ(c.boundary, n == 4100 ? GemmLargeBoundary::predicate : GemmLargeBoundary::none) << name;
+      }
+    }
+}
+
 TEST(GemmLarge, ConstraintsSayWhy) {
   const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
   const GemmLargeShape s = gemm_large_shape(p);

@@ -207,9 +207,9 @@ void add_depth(Space<C>& space, const Rules& r) {
       "a tile of k holds whole steps, an even number with prefetch",
       [=](const C& c) {
         return c.tile_k % (c.warps_k * gemm_large_step(c, r.bytes)) == 0 &&
-               (!c.prefetch || (gemm_large_steps(c, r.bytes) % 2 == 0 && c.stages > 1));
+               (!c.prefetch || gemm_large_steps(c, r.bytes) % 2 == 0);
       },
-      &C::product, &C::warps_k, &C::prefetch, &C::tile_k, &C::stages);
+      &C::product, &C::warps_k, &C::prefetch, &C::tile_k);
   space.require(
       "tensor cores take each group's part of k in whole 128-byte rows",
       [=](const C& c) {
