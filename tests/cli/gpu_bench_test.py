@@ -312,7 +312,8 @@ class LayoutOnGpu(OnGpu):
         ways = [metrics["way"] for metrics in ours if metrics["what"] == "interleaved"]
         self.assertEqual((ways.count("shared memory"), ways.count("no shared memory")), (cases, cases))
         loads = {row["config"]["load"] for row in parts if row["metrics"].get("way") == "no shared memory"}
-        self.assertEqual(loads, {"direct"})
+        self.assertLessEqual(loads, {"direct", "read_only"})
+        self.assertTrue(loads)
         self.assertEqual({row["impl"] for row in parts} - {"tilewright", "cublas_strided", "cublas_pointer", "cublas_grouped"},
                          set())
 

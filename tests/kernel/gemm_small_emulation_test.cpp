@@ -70,6 +70,45 @@ TEST(GemmSmallEmulation, ReadDirectly) {
                    "stages=1 persistent=false")>(problem_of(DType::f64, Layout::strided, 6, 4, 8));
 }
 
+// A and B come through the read-only cache, of which C, that the kernel writes, has nothing; by thread tiles,
+// tensor cores, and for elements of 4 to 16 bytes.
+TEST(GemmSmallEmulation, ReadThroughTheReadOnlyCache) {
+  auto reads = [before = read_only_count]() mutable {
+    return read_only_count - std::exchange(before, read_only_count);
+  };
+  expect_right<double,
+               GemmSmallShape{.m = 6, .n = 4, .k = 8, .lda = 6, .ldb = 8, .ldc = 6, .align_bytes = 16},
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=3 threads=32 thread_m=4 thread_n=3 load=read_only store=direct "
+                   "stages=1 persistent=false")>(problem_of(DType::f64, Layout::strided, 6, 4, 8));
+  EXPECT_GT(reads(), 0);
+  expect_right<double,
+               GemmSmallShape{.m = 6, .n = 4, .k = 8, .lda = 6, .ldb = 8, .ldc = 6, .align_bytes = 16},
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=3 threads=32 thread_m=4 thread_n=3 load=direct store=direct "
+                   "stages=1 persistent=false")>(problem_of(DType::f64, Layout::strided, 6, 4, 8));
+  EXPECT_EQ(reads(), 0);
+  expect_right<float, fields<GemmSmallShape>("m=5 n=3 k=7 trans_a lda=7 ldb=7 ldc=5 align_bytes=4"),
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=8 threads=64 thread_m=2 thread_n=1 load=read_only store=direct "
+                   "stages=1")>(
+      with_ops(problem_of(DType::f32, Layout::strided, 5, 3, 7), Op::trans, Op::none));
+  expect_right<std::complex<double>,
+               GemmSmallShape{
+                   .m = 3, .n = 4, .k = 2, .trans_b = true, .lda = 3, .ldb = 4, .ldc = 3, .align_bytes = 16},
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=3 threads=32 thread_m=2 thread_n=2 load=read_only store=direct "
+                   "stages=1")>(
+      with_ops(problem_of(DType::c128, Layout::strided, 3, 4, 2), Op::none, Op::trans));
+  reads();
+  expect_right<double,
+               GemmSmallShape{.m = 9, .n = 10, .k = 7, .lda = 9, .ldb = 7, .ldc = 9, .align_bytes = 8},
+               fields<GemmSmallConfig>(
+                   "matrices_per_block=3 threads=64 thread_m=1 thread_n=2 load=read_only store=direct "
+                   "stages=1 multiply=mma_8x8x4")>(problem_of(DType::f64, Layout::strided, 9, 10, 7));
+  EXPECT_GT(reads(), 0);
+}
+
 // The threads that update the old C read it, in packs or not, and do not read it if beta is zero.
 TEST(GemmSmallEmulation, ReadsOfTheOldCThatIsNotStaged) {
   SmallCase one = problem_of(DType::f32, Layout::strided, 8, 6, 5);

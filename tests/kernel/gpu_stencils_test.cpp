@@ -82,6 +82,18 @@ TEST_F(GemmSmallInstances, TensorCoresCompile) {
     }
 }
 
+TEST_F(GemmSmallInstances, ReadsThroughTheReadOnlyCacheCompile) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (const int capability : {75, 90}) {
+      const GemmSmallShape shape = gemm_small_shape(small_batch(dtype, 7, 8, 6));
+      const auto configs =
+          gemm_small_promising(shape, dtype, fictional_gpu(capability), 1, 0,
+                               [](GemmSmallLoad load) { return load == GemmSmallLoad::read_only; });
+      ASSERT_EQ(configs.size(), 1u);
+      expect_compiles(shape, configs.front(), dtype, capability);
+    }
+}
+
 TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
   GemmProblem p = small_batch(DType::f32, 32, 32, 32);
   p.layout = Layout::variable;

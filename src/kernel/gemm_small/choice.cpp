@@ -107,7 +107,8 @@ constexpr Way ways[] = {{GemmSmallLoad::bulk, GemmSmallStore::bulk, false, 1},
                         {GemmSmallLoad::async, GemmSmallStore::shared, false, 0.93},
                         {GemmSmallLoad::async, GemmSmallStore::direct, false, 0.92},
                         {GemmSmallLoad::async, GemmSmallStore::direct, true, 0.92},
-                        {GemmSmallLoad::direct, GemmSmallStore::direct, false, 0.8}};
+                        {GemmSmallLoad::direct, GemmSmallStore::direct, false, 0.8},
+                        {GemmSmallLoad::read_only, GemmSmallStore::direct, false, 0.79}};
 
 constexpr Filling fillings[] = {{2, 8192, 128},  {2, 8192, 256}, {2, 16384, 256}, {3, 8192, 128},
                                 {3, 16384, 256}, {4, 4096, 64},  {2, 32768, 512}, {1, 8192, 128},
@@ -139,9 +140,9 @@ class SmallShortlist {
       c.load = way.load;
       c.store = way.store;
       c.c_direct = way.c_direct;
-      const bool shifts = c.load != GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::packed);
+      const bool shifts = !gemm_small_is_direct(c.load) && gemm_small_has(s_, GemmSmallStep::packed);
       c.shift_bytes = shifts ? 128 : 16;
-      const bool direct = c.load == GemmSmallLoad::direct;
+      const bool direct = gemm_small_is_direct(c.load);
       if (!allowed(c) || reads_too_often(c)) continue;
       const GemmSmallCost cost = gemm_small_cost(s_, c, dtype_);
       if (s_.sums != GemmSmallSums::none) {
@@ -211,7 +212,7 @@ class SmallShortlist {
     constexpr int most = 8;
     // Tensor cores read each element once per warp.
     const bool once = s_.sums != GemmSmallSums::none && gemm_small_by_warp(c);
-    return c.load == GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
+    return gemm_small_is_direct(c.load) && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
            limits_.compute_capability >= 80 && !once;
   }
   // True if shape and device support this load and store, tested with the smallest block.
@@ -241,7 +242,7 @@ class SmallShortlist {
   // Considers warps that walk over a list: enough products for each warp that reading the list costs little,
   // and so few that all multiprocessors have work and end together.
   void consider_sums(GemmSmallConfig c, const GemmSmallCost& cost) {
-    const bool direct = c.load == GemmSmallLoad::direct;
+    const bool direct = gemm_small_is_direct(c.load);
     c.refill = GemmSmallRefill::late;
     c.persistent = false;
     for (const int stages : {1, 2, 3, 4})

@@ -8,10 +8,14 @@
 
 namespace tilewright {
 
-// The load path of operands. direct: threads read global memory; async: all threads copy asynchronously into
-// shared memory, any layout; bulk: one bulk copy per operand and tile, or per matrix of a pointer batch (into
-// rings if sizes vary).
-enum class GemmSmallLoad : unsigned char { direct, async, bulk };
+// The load path of operands. direct: threads read global memory, read_only: through the read-only cache
+// (Masliah 2016); async: all threads copy asynchronously into shared memory, any layout; bulk: one bulk copy
+// per operand and tile, or per matrix of a pointer batch (into rings if sizes vary).
+enum class GemmSmallLoad : unsigned char { direct, async, bulk, read_only };
+// True if threads read A and B where they lie.
+constexpr bool gemm_small_is_direct(GemmSmallLoad load) {
+  return load == GemmSmallLoad::direct || load == GemmSmallLoad::read_only;
+}
 // The store path of C. direct: from registers; shared: through shared memory, written by all threads in
 // order; bulk: through shared memory and bulk copies.
 enum class GemmSmallStore : unsigned char { direct, shared, bulk };
@@ -241,7 +245,7 @@ constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, i
   GemmSmallPacks packs;
   if (gemm_small_lanes(s, c) > 1 || s.sizes_vary || s.k == 0 || gemm_small_by_warp(c)) return packs;
   // Data that lie as in memory are read in packs only if the host guarantees their alignment.
-  const bool direct = c.load == GemmSmallLoad::direct;
+  const bool direct = gemm_small_is_direct(c.load);
   const auto limit = [&](GemmSmallStep step) {
     const bool packed = step == GemmSmallStep::packed;
     return direct && !packed ? 1 : gemm_small_pack_limit(packed ? s.align_bytes : 16, element_bytes);
@@ -279,12 +283,12 @@ constexpr int gemm_small_column(GemmSmallConfig c, int j, int pack, int tiles, i
 constexpr bool gemm_small_shifts(GemmSmallShape s, GemmSmallConfig c, GemmSmallOperand o, int element_bytes) {
   const bool alike = s.align_bytes >= c.shift_bytes &&
                      c.matrices_per_block * o.elements * element_bytes % c.shift_bytes == 0;
-  return o.step == GemmSmallStep::packed && c.load != GemmSmallLoad::direct && !alike;
+  return o.step == GemmSmallStep::packed && !gemm_small_is_direct(c.load) && !alike;
 }
 
 // True if C is loaded into shared memory with A and B.
 constexpr bool gemm_small_loads_c(GemmSmallShape s, GemmSmallConfig c) {
-  return s.reads_c && c.load != GemmSmallLoad::direct && !c.c_direct;
+  return s.reads_c && !gemm_small_is_direct(c.load) && !c.c_direct;
 }
 // Stages of C. A C that is only written needs at most three: one is computed, one is being stored, and
 // threads learn one tile later that a third is free.
@@ -294,7 +298,7 @@ constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
 }
 // Bytes kept of a problem that do not follow from its number: addresses, and sizes if they vary.
 constexpr int gemm_small_entry_bytes(GemmSmallShape s, GemmSmallConfig c) {
-  if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load == GemmSmallLoad::direct) return 0;
+  if (!gemm_small_has(s, GemmSmallStep::pointer) || gemm_small_is_direct(c.load)) return 0;
   return s.sizes_vary ? 72 : 24;
 }
 
@@ -368,7 +372,7 @@ constexpr int gemm_small_slack(GemmSmallShape s, GemmSmallConfig c, int element_
 // Sums: `stages` products per warp, A beside B.
 constexpr GemmSmallMemory gemm_small_sums_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   GemmSmallMemory memory;
-  if (c.load == GemmSmallLoad::direct || s.k == 0) return memory;
+  if (gemm_small_is_direct(c.load) || s.k == 0) return memory;
   memory.a_bytes = gemm_small_ring_part(s.m, s.k, element_bytes);
   memory.b_bytes = gemm_small_ring_part(s.k, s.n, element_bytes);
   memory.b_offset = memory.a_bytes;
@@ -381,7 +385,7 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
   if (gemm_small_rings(s, c)) return gemm_small_ring_memory(s, c, element_bytes);
   if (s.sums != GemmSmallSums::none) return gemm_small_sums_memory(s, c, element_bytes);
   GemmSmallMemory memory;
-  const bool staged = c.load != GemmSmallLoad::direct;
+  const bool staged = !gemm_small_is_direct(c.load);
   const GemmSmallOperand a = gemm_small_a(s, element_bytes), b = gemm_small_b(s, element_bytes);
   if (staged) memory.a_bytes = gemm_small_stage_bytes(s, c, a, element_bytes);
   if (staged) memory.b_bytes = gemm_small_stage_bytes(s, c, b, element_bytes);
@@ -403,9 +407,9 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
 #ifndef __CUDACC_RTC__
 template <>
 struct EnumNames<GemmSmallLoad> {
-  static constexpr std::array value{std::pair{GemmSmallLoad::direct, "direct"},
-                                    std::pair{GemmSmallLoad::async, "async"},
-                                    std::pair{GemmSmallLoad::bulk, "bulk"}};
+  static constexpr std::array value{
+      std::pair{GemmSmallLoad::direct, "direct"}, std::pair{GemmSmallLoad::async, "async"},
+      std::pair{GemmSmallLoad::bulk, "bulk"}, std::pair{GemmSmallLoad::read_only, "read_only"}};
 };
 template <>
 struct EnumNames<GemmSmallStore> {

@@ -160,7 +160,7 @@ GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, D
   GemmSmallCost cost;
   // Loads and stores through copies pass shared memory once, 128 bytes per wavefront.
   const double moved = bytes_of_sizes(s, bytes);
-  cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
+  cost.shared = warps * warp.wavefront_count + (gemm_small_is_direct(c.load) ? 0 : moved / 128);
   cost.multiply = warps * 32 * real_products / by.per_cycle;
   // The constant 24 covers finding the unit's place, and its loop.
   cost.issue = warps * (real_products * by.slots + warp.instruction_count + 24) / 4;
@@ -220,7 +220,7 @@ Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmS
   double waits = 0;
   // A block waits for the addresses unless an earlier tile of the block has loaded them.
   if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
-  if (c.load == GemmSmallLoad::direct) waits += latency;
+  if (gemm_small_is_direct(c.load)) waits += latency;
   // A warp alone issues an instruction every few cycles.
   constexpr double cycles_per_instruction = 4;
   const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * cycles_per_instruction;
@@ -274,7 +274,7 @@ double forecast_of_sums(const GemmSmallShape& s, const GemmSmallConfig& c, DType
   constexpr double of_product = 40, of_staged = 30, of_piece = 6, pieces_together = 32;
   const int bytes = int(size_bytes(dtype));
   const double moved = double(s.m * s.k + s.k * s.n) * bytes, memory = moved / bandwidth;
-  const bool staged = c.load != GemmSmallLoad::direct;
+  const bool staged = !gemm_small_is_direct(c.load);
   const int passes = ceil_div(gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c), 32);
   GemmSmallCost all = cost;
   all.issue += passes * of_product / 4;

@@ -46,7 +46,8 @@ bool all_contiguous(const GemmSmallShape& s) {
 void add_load_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, const GpuLimits& limits) {
   using C = GemmSmallConfig;
   const bool contiguous = all_contiguous(s);
-  space.axis(&C::load, {GemmSmallLoad::bulk, GemmSmallLoad::async, GemmSmallLoad::direct});
+  space.axis(&C::load,
+             {GemmSmallLoad::bulk, GemmSmallLoad::async, GemmSmallLoad::direct, GemmSmallLoad::read_only});
   space.require("bulk copies need compute capability 9.0",
                 [=](const C& c) { return c.load != GemmSmallLoad::bulk || limits.compute_capability >= 90; });
   space.require("asynchronous copies need compute capability 8.0", [=](const C& c) {
@@ -57,11 +58,11 @@ void add_load_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, cons
       [=](const C& c) { return c.load != GemmSmallLoad::bulk || contiguous || gemm_small_rings(s, c); });
   space.axis(&C::c_direct, {false, true});
   space.require("C is read on its own only where it is read and A and B are staged",
-                [=](const C& c) { return !c.c_direct || (s.reads_c && c.load != GemmSmallLoad::direct); });
+                [=](const C& c) { return !c.c_direct || (s.reads_c && !gemm_small_is_direct(c.load)); });
   space.axis(&C::shift_bytes, {128, 32, 16});
   const bool has_packed = gemm_small_has(s, GemmSmallStep::packed);
   space.require("only staged tiles of packed operands are shifted", [=](const C& c) {
-    return c.shift_bytes == 16 || (has_packed && c.load != GemmSmallLoad::direct);
+    return c.shift_bytes == 16 || (has_packed && !gemm_small_is_direct(c.load));
   });
 }
 
@@ -76,7 +77,7 @@ void add_store_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, con
   space.require("matrices of varying sizes are stored from registers",
                 [=](const C& c) { return c.store == GemmSmallStore::direct || !s.sizes_vary; });
   space.require("operands that are read directly need no staged store", [](const C& c) {
-    return c.load != GemmSmallLoad::direct || c.store == GemmSmallStore::direct;
+    return !gemm_small_is_direct(c.load) || c.store == GemmSmallStore::direct;
   });
   space.axis(&C::refill, {GemmSmallRefill::spare, GemmSmallRefill::at_once, GemmSmallRefill::late});
   space.require("only bulk stores are waited for before stages are loaded again", [](const C& c) {
@@ -202,7 +203,7 @@ std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, 
     const std::int64_t matrices = one ? 1 : c.matrices_per_block;
     return counts ? matrices * o.elements * element_bytes : 0;
   };
-  const bool loads = !only_staged || c.load != GemmSmallLoad::direct;
+  const bool loads = !only_staged || !gemm_small_is_direct(c.load);
   const bool holds_c = !only_staged || c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c);
   return std::max({tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
                    tile(gemm_small_c(s, element_bytes), holds_c)});
@@ -288,7 +289,7 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.require("one tile of each staged operand fits the shared memory of a block", stage_fits);
   space.axis(&C::stages, {1, 2, 3, 4, 6});
   space.require("without a load path through shared memory there is one stage",
-                [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
+                [](const C& c) { return !gemm_small_is_direct(c.load) || c.stages == 1; });
   space.require("a single stage cannot be loaded before its store has been read",
                 [](const C& c) { return c.refill != GemmSmallRefill::at_once || c.stages > 1; });
   space.axis(&C::thread_m, gemm_small_thread_m(s));

@@ -6,6 +6,7 @@
 #include "kernel/common/element.cuh"
 #include "kernel/common/mma.cuh"
 #include "kernel/gemm_small/entry.cuh"
+#include "kernel/gemm_small/read.cuh"
 
 namespace tilewright {
 
@@ -24,7 +25,7 @@ struct GemmSmallView {
 
 template <class T, GemmSmallShape S, GemmSmallConfig C, class Sizes>
 struct GemmSmallProduct {
-  static constexpr bool direct = C.load == GemmSmallLoad::direct;
+  static constexpr bool direct = gemm_small_is_direct(C.load);
   // Thread tiles that stick out read unused values behind a matrix in shared memory, which may be another
   // tile's copy in progress. With this macro, for sanitizers, nothing is read there.
 #ifdef TILEWRIGHT_READS_INSIDE
@@ -90,11 +91,19 @@ struct GemmSmallProduct {
       return (j / column_pack + 1) * sizes.tiles_n * column_pack <= S.n || column(j) < S.n;
   }
 
+  // Returns what lies in shared memory or, if A and B are not staged, in theirs.
+  template <class P>
+  static __device__ __forceinline__ P value_at(const P* from) {
+    if constexpr (C.load == GemmSmallLoad::read_only)
+      return read_only(from);
+    else
+      return *from;
+  }
   // Loads Count elements from `from` into to[0], to[stride], ...; reads of shared memory may pass the matrix.
   template <int Count, int Stride, bool Conjugate>
   static __device__ __forceinline__ void read(T* to, const T* from, bool exists) {
     Pack<T, Count> pack{};
-    if (reads_beyond || exists) pack = *reinterpret_cast<const Pack<T, Count>*>(from);
+    if (reads_beyond || exists) pack = value_at(reinterpret_cast<const Pack<T, Count>*>(from));
 #pragma unroll
     for (int e = 0; e < Count; ++e) to[e * Stride] = conjugate_if<Conjugate>(pack.item[e]);
   }
@@ -193,7 +202,7 @@ struct GemmSmallProduct {
     for (int i = 0; i < C.thread_m; ++i) {
       a_part[i] = zero<T>();
       if (exists && (reads_beyond || has_row(i)))
-        a_part[i] = conjugate_if<S.conj_a>(S.trans_a ? *a.at(l, row(i)) : *a.at(row(i), l));
+        a_part[i] = conjugate_if<S.conj_a>(value_at(S.trans_a ? a.at(l, row(i)) : a.at(row(i), l)));
     }
 #pragma unroll
     for (int j = 0; j < C.thread_n; j += 2) {
@@ -201,7 +210,8 @@ struct GemmSmallProduct {
           (tile.n / gemm_small_warp_n * C.thread_n + j) * gemm_small_warp_n + tile.m % gemm_small_warp_m;
       b_part[j / 2] = zero<T>();
       if (exists && (reads_beyond || column_of_b < sizes.n))
-        b_part[j / 2] = conjugate_if<S.conj_b>(S.trans_b ? *b.at(column_of_b, l) : *b.at(l, column_of_b));
+        b_part[j / 2] =
+            conjugate_if<S.conj_b>(value_at(S.trans_b ? b.at(column_of_b, l) : b.at(l, column_of_b)));
     }
 #pragma unroll
     for (int j = 0; j < C.thread_n; j += 2)

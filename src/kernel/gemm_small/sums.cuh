@@ -30,7 +30,7 @@ struct GemmSmallRuns {
   static constexpr GemmSmallOperand a = gemm_small_a(S, sizeof(T)), b = gemm_small_b(S, sizeof(T)),
                                     c = gemm_small_c(S, sizeof(T));
   static constexpr GemmSmallMemory memory = gemm_small_memory(S, C, sizeof(T));
-  static constexpr bool staged = C.load != GemmSmallLoad::direct && S.k > 0;
+  static constexpr bool staged = !gemm_small_is_direct(C.load) && S.k > 0;
   static constexpr int slot_bytes = memory.a_bytes + memory.b_bytes;
   static constexpr int thread_tiles = Sizes::tiles_m * Sizes::tiles_n;
   // A warp walks over its products once for every 32 thread tiles of C.

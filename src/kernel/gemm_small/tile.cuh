@@ -27,7 +27,7 @@ struct GemmSmallTile {
                                          : X == b ? gemm_small_b(S, sizeof(T))
                                                   : gemm_small_c(S, sizeof(T));
   static constexpr int lanes = gemm_small_lanes(S, C);
-  static constexpr bool direct = C.load == GemmSmallLoad::direct;
+  static constexpr bool direct = gemm_small_is_direct(C.load);
   static constexpr bool by_bulk = C.load == GemmSmallLoad::bulk;
   static constexpr bool loads_c = gemm_small_loads_c(S, C);
   static constexpr bool has_entries = gemm_small_has(S, GemmSmallStep::pointer);

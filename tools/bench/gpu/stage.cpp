@@ -35,6 +35,11 @@ GemmSmallShape planned_shape(const GemmProblem& p) {
 
 bool is_wide(DType dtype) { return dtype == DType::f64 || dtype == DType::c128; }
 
+// True if threads read A and B where they lie.
+bool is_read_directly(const nlohmann::json& config) {
+  return gemm_small_is_direct(from_json<GemmSmallConfig>(config).load);
+}
+
 }  // namespace
 
 GpuStage::GpuStage(GpuBench& bench, GpuArena& arena, const Case& c)
@@ -150,10 +155,10 @@ std::vector<Stage::Variant> GpuStage::variants(std::size_t count) const {
       all.push_back(to_json(config));
     return all;
   };
-  return {{"shared memory", configs([](GemmSmallLoad load) { return load != GemmSmallLoad::direct; }),
-           [](const nlohmann::json& config) { return config.at("load") != "direct"; }},
-          {"no shared memory", configs([](GemmSmallLoad load) { return load == GemmSmallLoad::direct; }),
-           [](const nlohmann::json& config) { return config.at("load") == "direct"; }}};
+  return {{"shared memory", configs([](GemmSmallLoad load) { return !gemm_small_is_direct(load); }),
+           [](const nlohmann::json& config) { return !is_read_directly(config); }},
+          {"no shared memory", configs([](GemmSmallLoad load) { return gemm_small_is_direct(load); }),
+           is_read_directly}};
 }
 
 // Calls cuBLAS in one of the forms in which its interface can express the case.
