@@ -1,13 +1,16 @@
-"""Figures of the documentation, drawn by gnuplot. A declaration is that of a table (docs_tables.py) with `figure` (lines, bars or
-colours), the `name` of the SVG, a `caption` and `panels`, each with a title and conditions: rows are the points, columns the lines.
+"""Figures of the documentation, drawn by gnuplot. A declaration is that of a table (docs_tables.py) with `figure` (lines, bars, dots,
+colours or points), the `name` of the SVG, a `caption` and `panels`, each with a title and conditions: rows are the points, columns the
+lines. Of `points` every row that meets a column's conditions is one, at the values `x` and `y` of column, panel or figure, or with
+`mean` each x one at the mean of its y.
 Each SVG carries the digest of the script that it was drawn from, so that a stale one is found without gnuplot. With `dark` there is
 NAME_dark.svg as well, the same drawing in the colours of a dark page."""
 
 import hashlib
 import re
+import statistics
 import subprocess
 
-from docs_tables import cells_of, meets, source, value_at
+from docs_tables import WORDS, cells_of, meets, picked, source, value_at
 
 HEAD = """set encoding utf8
 set terminal svg size {width},{height} dynamic name '{name}' font 'sans-serif,11' background '#ffffff'
@@ -46,6 +49,41 @@ def bars(_, __, rows):
                      f"plot $bars using (0.5*$2):0:(0.5*$2):(0.35):yticlabels(1) with boxxyerrorbars lc rgb '{COLOURS[0]}'\n")
 
 
+def dots(panel, columns, rows):
+    """A line for each row, the first on top, with a mark for each column, beside 0."""
+    count, script, plots = len(rows), "", []
+    for i, column in enumerate(columns):
+        script += block(f"dots{panel}_{i}", [(cells[i][1], count - 1 - at) for at, (_, cells, _) in enumerate(rows) if cells[i]])
+        plots.append(f"$dots{panel}_{i} using 1:2 with points pt {(7, 6, 9, 5)[i % 4]} ps 0.9 lc rgb '{COLOURS[i % len(COLOURS)]}' title '{column['head']}'")
+    labels = ", ".join(f'"{label}" {count - 1 - at}' for at, (label, _, _) in enumerate(rows))
+    return script + (f"set lmargin 50\nset yrange [-0.7:{count - 0.3}]\nset arrow 1 from 0,-0.7 to 0,{count - 0.3} nohead front dt 2\n"
+                     f"set ytics noenhanced ({labels})\nplot {', '.join(plots)}\n")
+
+
+def points(panel, columns, rows):
+    """A point for each row of a column."""
+    script, plots = "", []
+    for i, (column, found) in enumerate(zip(columns, rows)):
+        script += block(f"points{panel}_{i}", sorted(found))
+        style = column.get("style", f"points pt 7 ps 0.3 lc rgb '{COLOURS[i % len(COLOURS)]}'")
+        plots.append(f"$points{panel}_{i} using 1:2 with {style} title '{column['head']}'")
+    return script + "plot " + ", ".join(plots) + "\n"
+
+
+def places_of(spec, panel, rows):
+    """(columns, [[(x, y)] of each column]) of a panel of points."""
+    all_places = []
+    for column in spec["columns"]:
+        asked = {key: value for key, value in column.items() if key not in WORDS | PLACES}
+        x, y = ((column | panel).get(axis) or spec[axis] for axis in "xy")
+        found = [(value_at(row, x), value) for row, value in picked(rows, {**asked, "get": y}) if value_at(row, x) is not None]
+        if column.get("mean"):
+            of = {at: [value for one, value in found if one == at] for at, _ in found}
+            found = [(at, statistics.fmean(values)) for at, values in of.items()]
+        all_places.append(found)
+    return spec["columns"], all_places if all(all_places) else []
+
+
 def colours(panel, _, rows):
     """A coloured square for each pair of two fields, and a ring for the value of the second that the others differ from."""
     squares = sorted((*conditions.values(), cells[0][1]) for _, cells, conditions in rows)
@@ -56,7 +94,8 @@ def colours(panel, _, rows):
             f"$rings{panel} using 1:2 with points pt 6 ps 0.9 lw 1.5 lc rgb '#000000'\n")
 
 
-DRAWINGS = {"lines": lines, "bars": bars, "colours": colours}
+DRAWINGS = {"lines": lines, "bars": bars, "dots": dots, "colours": colours, "points": points}
+PLACES = {"x", "y", "mean"}
 
 
 def script_of(root, spec):
@@ -66,9 +105,9 @@ def script_of(root, spec):
     script = HEAD.format(name=spec["name"], width=width * min(len(panels), 2), height=height * -(-len(panels) // 2))
     script += f"set multiplot layout {-(-len(panels) // 2)},{min(len(panels), 2)}\n" + spec.get("set", "")
     for i, panel in enumerate(panels):
-        conditions = {key: wanted for key, wanted in panel.items() if key not in ("title", "set")}
+        conditions = {key: wanted for key, wanted in panel.items() if key not in {"title", "set", *PLACES}}
         mine = [row for row in rows if all(meets(value_at(row, key), wanted) for key, wanted in conditions.items())]
-        columns, found = cells_of(spec, mine)
+        columns, found = places_of(spec, panel, mine) if spec["figure"] == "points" else cells_of(spec, mine)
         if not found:
             raise ValueError(f"no row of {spec['files']} is in the panel {panel}")
         script += panel.get("set", "") + (f"set title '{panel['title']}'\n" if "title" in panel else "")

@@ -13,6 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
+import docs_figures
 import docs_tables
 from make_docs import Docs
 
@@ -125,6 +126,21 @@ class Pages(unittest.TestCase):
         self.page.write_text(self.page.read_text() + "\n[It](../results/box/gemm-20260101.jsonl) took 2.04 ms.\n\n[Gone](gone.md)\n")
         self.assertEqual(self.faults(), ["docs/page.md: decimals beside a link to a run: '[It](../results/box/gemm-20260101.jsonl) took 2.04 ms....'",
                                          "docs/page.md: links to gone.md, which is not there"])
+
+    def test_points_and_dots_are_where_the_rows_say(self):
+        spec = {"figure": "points", "name": "page", "files": ["box/gemm-20260101"], "x": "n", "y": "metrics/spread", "panels": [{}, {"y": "seconds"}],
+                "columns": [{"head": "ours", "impl": "ours"}, {"head": "all", "mean": True}]}
+        script = docs_figures.script_of(self.root, spec)
+        self.assertIn("$points0_0 << EOD\n8 0.3\n16 0.9\nEOD\n", script)
+        self.assertIn("$points1_0 << EOD\n8 0.00204\n16 0.5\nEOD\n", script)
+        self.assertIn("$points1_1 << EOD\n8 0.00255\n16 0.5\nEOD\n", script)
+        with self.assertRaisesRegex(ValueError, "is in the panel"):
+            docs_figures.script_of(self.root, spec | {"x": "m"})
+        spec = {"figure": "dots", "name": "page", "files": ["box/gemm-20260101"], "rows": "n", "where": {"impl": "ours"},
+                "columns": ["time = seconds", "spread = metrics/spread"]}
+        script = docs_figures.script_of(self.root, spec)
+        self.assertIn("$dots0_0 << EOD\n0.00204 1\n0.5 0\nEOD\n$dots0_1 << EOD\n0.3 1\n0.9 0\nEOD\n", script)
+        self.assertIn('set ytics noenhanced ("8" 1, "16" 0)', script)
 
     def test_a_table_that_no_page_shows_is_noticed(self):
         self.page.write_text("[a](../results/box/gemm-20260101.jsonl) [b](../results/box/gemm-20260102.jsonl)\n")
