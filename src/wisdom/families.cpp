@@ -66,7 +66,8 @@ const WisdomFamily* family_named(const std::string& name) {
 // products into one C, and those of the CPU more of AVX2, of which nothing was recorded; the kernel that adds
 // up the parts of a long sum takes its arguments in another order; kernels of large products serve batches,
 // and one beside them batches with values in device memory; code of the CPU begins anywhere in a page, and
-// portable kernels, of which nothing was recorded, serve single products without a plan.
+// portable kernels, of which nothing was recorded, serve single products without a plan; small kernels of
+// GPUs may read through the read-only cache.
 struct RenamedHash {
   std::string_view family, before, now;
 };
@@ -74,9 +75,10 @@ constexpr RenamedHash renamed_hashes[] = {{"gemm_small_cpu", "9679b29f3e67b737",
                                           {"gemm_small_cpu", "3c6df4eac6cab0cf", "69ab1845affde9ce"},
                                           {"gemm_small_cpu", "a3b83e9c3bb52e6f", "69ab1845affde9ce"},
                                           {"gemm_small_cpu", "573804d17d673ec4", "69ab1845affde9ce"},
-                                          {"gemm_small", "31f75ebb802b7f4a", "868c1c012f8f7c3a"},
-                                          {"gemm_small", "871408aea2c3eda7", "868c1c012f8f7c3a"},
-                                          {"gemm_small", "8a3c96641f2a75d8", "868c1c012f8f7c3a"},
+                                          {"gemm_small", "31f75ebb802b7f4a", "d4014a1452d35329"},
+                                          {"gemm_small", "871408aea2c3eda7", "d4014a1452d35329"},
+                                          {"gemm_small", "8a3c96641f2a75d8", "d4014a1452d35329"},
+                                          {"gemm_small", "868c1c012f8f7c3a", "d4014a1452d35329"},
                                           {"gemm", "44d4ea9828facc26", "8961363a6bea4e29"},
                                           {"gemm", "5f7519a6e384f897", "8961363a6bea4e29"},
                                           {"gemm", "a27bfea51f5c0054", "8961363a6bea4e29"}};
