@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives `tilewright bench lu` as users do, on the CPU and on a GPU that may be a fake one: which ways and peers take part, the keys
+"""Drives `tilewright bench lu`, and `bench hybrid` with a simulated GPU, as users do, on the CPU and on a GPU that may be a fake one: which ways and peers take part, the keys
 of the contract, what is refused. Takes the tool's path; further arguments go to unittest. How fast anything is no test can say."""
 
 import sys
@@ -149,6 +149,32 @@ class LuOnGpu(LuBench):
         rows, _ = self.rows()
         self.assertEqual({row["impl"] for row in rows}, {"tilewright", "lapack"})
         self.assertIn("cusolver xgetrf: wrong factors", result.stdout)
+
+
+class HybridOnCpu(OnGpu):
+    """Products shared with a GPU that is simulated."""
+
+    FAMILY = ("hybrid", "--beta", "1")
+
+    def test_a_simulated_gpu(self):
+        result = self.bench("--sizes", "384", "--simulated-gpu", "20,4", "--ways", "gpu,model,exhaustive", "--peers", "openblas")
+        self.assertIn("a simulated GPU: 20 GFLOP/s of f64, 4 GB/s each way", result.stdout)
+        rows, summaries = self.rows()
+        self.assertEqual([row["metrics"]["variant"] for row in rows], ["gpu", "model", "exhaustive", "CPU only"])
+        self.assertEqual({(row["memory"], row["simulated"], row["gpus"]) for row in rows}, {("pinned", "20 GFLOP/s of f64, 4 GB/s each way", 1)})
+        of = {row["metrics"]["variant"]: row for row in rows}
+        self.assertEqual(of["gpu"]["metrics"]["n_cpu"], 0)
+        self.assertGreater(of["gpu"]["predicted_s"], 2 * 384**3 / 20e9)
+        for variant in ("model", "exhaustive"):
+            self.assertLessEqual(of[variant]["metrics"]["n_cpu"], 384)
+        self.assertGreater(of["model"]["predicted_s"], 0)
+        self.assertEqual(summaries[0]["memory"], "pinned")
+
+    def test_wrong_use(self):
+        for arguments, says in ((("--simulated-gpu", "20"), "--simulated-gpu"), (("--simulated-gpu", "20,4", "--memory", "pageable"), "--memory"),
+                                (("--simulated-gpu", "20,4", "--gpus", "1"), "--gpus")):
+            self.assertIn(says, self.bench("--sizes", "64", *arguments, code=2).stderr)
+        self.assertIn("--simulated-gpu", self.run_tool("bench", "gemm_small_cpu", "--simulated-gpu", "20,4", code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "bench/bounds.hpp"
 #include "bench/calls.hpp"
@@ -16,6 +17,7 @@
 #include "bench/machine.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
+#include "bench/simulated_gpu.hpp"
 #include "core/dispatch.hpp"
 #include "core/quantity.hpp"
 #include "gemm/operand.hpp"
@@ -115,9 +117,22 @@ const people::Table& hybrid_table() {
   return table;
 }
 
+// Returns the GPU that takes the place of the machine's, if one is wanted.
+SimulatedGpu simulated_of(const Plan& plan) {
+  const auto* gpu = std::any_cast<SimulatedGpu>(&plan.own);
+  return gpu == nullptr ? SimulatedGpu{} : *gpu;
+}
+
 class HybridFamily : public Family {
  public:
-  explicit HybridFamily(const Plan& plan) : plan_(plan), context_(ContextOptions{.notices = false}) {
+  explicit HybridFamily(const Plan& plan)
+      : plan_(plan), simulated_(simulated_of(plan)), context_(ContextOptions{.notices = false}) {
+    if (simulated_.is_wanted()) {
+      checking_ = std::make_unique<Context>(ContextOptions{.notices = false});
+      simulate_gpu(context_, simulated_, true);
+      simulate_gpu(*checking_, simulated_, false);
+      return;
+    }
     if (!plan.cases.empty()) gpus_ = plan.cases.front().options.gpus;
     peers_ = hybrid_peers(gpus_, why_no_gpu_);
     if (peers_) return;
@@ -131,7 +146,8 @@ class HybridFamily : public Family {
 
   std::vector<std::string> head() override {
     std::vector<std::string> lines;
-    if (!peers_) lines.push_back("no GPU: " + why_no_gpu_);
+    if (!has_gpu()) lines.push_back("no GPU: " + why_no_gpu_);
+    if (checking_) lines.push_back("a simulated GPU: " + simulated_.text());
     lines.push_back(hybrid_table().head());
     return lines;
   }
@@ -139,7 +155,7 @@ class HybridFamily : public Family {
   CaseOutput measure(const Case& c) override {
     CaseOutput output;
     for (const std::string& memory : plan_.memories) {
-      if (memory == "pinned" && !peers_) {
+      if (memory == "pinned" && !has_gpu()) {
         output.lines.push_back(fmt::format("{} pinned: no GPU: {}", case_text(c), why_no_gpu_));
         continue;
       }
@@ -151,8 +167,11 @@ class HybridFamily : public Family {
   CaseOutput finish() override;
 
  private:
+  bool has_gpu() const { return checking_ != nullptr || bool(peers_); }
+
   void measure(const Case& c, const std::string& memory, CaseOutput& output) {
-    HybridOperands operands(c, memory);
+    HybridOperands operands(c, checking_ ? "pageable" : memory);  // all memory counts as pinned for it
+    checks_.clear();
     std::vector<Contender> all;
     add_ours(c, operands, all, output);
     add_peers(c, operands, all, output);
@@ -160,7 +179,7 @@ class HybridFamily : public Family {
     hold_rounds(
         all,
         [this](Contender& one) {
-          return energy_.watch(one, bool(peers_), [&] {
+          return energy_.watch(one, has_gpu(), [&] {
             const double begin = wall_seconds();
             one.run(0);
             return wall_seconds() - begin;
@@ -178,11 +197,21 @@ class HybridFamily : public Family {
       one.run =
           plan_call(one.plan, c, [o = operands.operands()](std::int64_t) -> const Operands& { return o; });
       one.version = role == Role::peer ? Access::impl(*one.plan).runner->library() : TILEWRIGHT_VERSION;
+      if (checking_ && role == Role::tested) add_check(c, operands, one.variant, options);
       all.push_back(std::move(one));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
       output.lines.push_back(fmt::format("{} {}: {}", case_text(c), what, error.what()));
     }
+  }
+
+  // A simulated GPU that keeps time multiplies nothing: its results are checked by the same calls on one that
+  // multiplies, by shares that are not searched for.
+  void add_check(const Case& c, HybridOperands& operands, const std::string& variant, GemmOptions options) {
+    options.split = SplitRule::model;
+    const auto made = std::make_shared<const GemmPlan>(plan(*checking_, c.problem, options));
+    checks_[variant] =
+        plan_call(made, c, [o = operands.operands()](std::int64_t) -> const Operands& { return o; });
   }
 
   void add_ours(const Case& c, HybridOperands& operands, std::vector<Contender>& all, CaseOutput& output) {
@@ -193,7 +222,7 @@ class HybridFamily : public Family {
     for (const Variant& variant : variants) {
       options.target = variant.target, options.split = variant.split;
       options.cpu_share.reset();
-      if (wants(variant) && (peers_ || variant.target == Target::automatic))
+      if (wants(variant) && (has_gpu() || variant.target == Target::automatic))
         add_one(c, operands, "tilewright", variant.name, Role::tested, options, all, output);
     }
     if (!plan_.wants("openblas")) return;
@@ -232,6 +261,10 @@ class HybridFamily : public Family {
       operands.renew_c();
       try {
         one.run(0);
+        if (const auto check = checks_.find(one.variant); check != checks_.end()) {
+          operands.renew_c();
+          check->second(0);
+        }
       } catch (const Error& error) {
         output.lines.push_back(
             fmt::format("{} {} {}: {}", case_text(c), one.impl, one.variant, error.what()));
@@ -281,8 +314,11 @@ class HybridFamily : public Family {
   }
 
   const Plan& plan_;
+  SimulatedGpu simulated_;
   HostEnergy energy_;
   Context context_;
+  std::unique_ptr<Context> checking_;        // with a simulated GPU that multiplies
+  std::map<std::string, BatchCall> checks_;  // of a case, by variant
   std::vector<int> gpus_;
   std::string why_no_gpu_;
   HybridPeers peers_;
@@ -311,7 +347,8 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
   row["memory"] = memory;
   row["impl_version"] = one.version;
   row["gflops"] = flops(c.problem) / one.seconds.centre * 1e-9;
-  row["gpus"] = machine_ == nullptr ? 0 : int(machine_->gpus().size());
+  row["gpus"] = machine_ == nullptr ? int(checking_ != nullptr) : int(machine_->gpus().size());
+  if (checking_) row["simulated"] = simulated_.text();
   if (bound.seconds() > 0) {
     row["transfer_s"] = bound.transfer_s, row["compute_s"] = bound.compute_s;
     row["bound_share"] = bound.seconds() / one.seconds.centre;

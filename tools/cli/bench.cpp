@@ -105,7 +105,8 @@ void refuse_flags_without_use(const CLI::App& verb, const FamilyFlags& flags,
   if (!flags.is.is_shared) refuse(flags.family, {"--gpus", "--gpu-memory", "--on-device-failure", "--ways"});
   for (const BenchFamily* other : bench_families(operations))
     if (other != &flags.is)
-      for (const BenchFamily::Flag& flag : other->own) refuse(flags.family, {flag.name});
+      for (const BenchFamily::Flag& flag : other->own)
+        if (!flags.is.owns(flag.name)) refuse(flags.family, {flag.name});
   if (!(flags.on_gpu() && flags.family == "gemm"))
     refuse(flags.family, {"--energy-seconds", "--energy-rounds"});
   if (flags.resume && (flags.json.empty() || flags.json == "-"))
@@ -232,6 +233,7 @@ void add_bench(CLI::App& app, const ToolOperations& operations) {
   verb->option_defaults()->always_capture_default();
   for (const BenchFamily* family : bench_families(operations))
     for (const BenchFamily::Flag& flag : family->own) {
+      if (flags->own.contains(flag.name)) continue;  // several families have it
       std::string& value = flags->own[flag.name] = flag.value;
       verb->add_option(flag.name, value, flag.help);
     }

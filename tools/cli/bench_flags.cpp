@@ -254,6 +254,10 @@ void check_case(const bench::Case& c) {
 
 }  // namespace
 
+bool BenchFamily::owns(const std::string& flag) const {
+  return std::any_of(own.begin(), own.end(), [&](const Flag& one) { return one.name == flag; });
+}
+
 bool FamilyFlags::on_gpu() const {
   if (is.both_locations && !location.empty()) return location == "device";
   return is.is_on_gpu;

@@ -54,7 +54,7 @@ struct BenchFlags {
   std::string energy_seconds = "1.5", energy_rounds = "1";
   std::string most_error_ratio;            // "": no limit
   HybridFlags hybrid;                      // for families that CPU and GPUs share
-  std::map<std::string, std::string> own;  // values of flags that one family alone has, by name
+  std::map<std::string, std::string> own;  // values of flags that not all families have, by name
 };
 
 class ToolOperation;
@@ -64,7 +64,7 @@ struct FamilyFlags;
 // A family of `bench` as its verb knows it: what the flags mean for it, and who measures it.
 struct BenchFamily {
   struct Flag {
-    const char *name, *help, *value;  // of a flag that no other family has; the value if it is not given
+    const char *name, *help, *value;  // of a flag that not all families have; the value if it is not given
   };
 
   const char* name;
@@ -85,6 +85,8 @@ struct BenchFamily {
   const bench::CaseForm* form = nullptr;  // null: its cases are products
   // Reads its own flags into the plan of its cases.
   void (*complete)(const FamilyFlags& flags, bench::Plan& plan) = nullptr;
+
+  bool owns(const std::string& flag) const;
 };
 
 // The flags with the family that they name. Throws Error(invalid_argument) if there is none of that name.

@@ -11,6 +11,7 @@
 #include "lu/calls.hpp"
 #include "lu/candidates.hpp"
 #include "operations/operation.hpp"
+#include "operations/simulated_gpu.hpp"
 #include "people/refusal.hpp"
 #include "tune/lu/operation.hpp"
 
@@ -102,22 +103,11 @@ void parse_panels(const std::string& text, bench::LuTrials& trials) {
   if (trials.panels.empty()) trials.panels = {0};
 }
 
-bench::SimulatedGpu simulated_gpu(const std::string& text) {
-  if (text.empty()) return {};
-  const std::vector<double> numbers = parse_numbers("--simulated-gpu", text);
-  if (numbers.size() != 2 || !(numbers[0] > 0 && numbers[1] > 0))
-    wrong_use("--simulated-gpu",
-              "--simulated-gpu = '{}' is not of the form GFLOP/s,GB/s with positive numbers, as in 250,6",
-              text);
-  return {numbers[0], numbers[1]};
-}
-
 void complete_lu(const FamilyFlags& flags, bench::Plan& plan) {
   bench::LuTrials trials;
   trials.selects = parse_names<LuSelect>("--selects", flags.own_value("--selects"));
   const std::string panels = flags.own_value("--nb");
   parse_panels(panels, trials);
-  trials.simulated = simulated_gpu(flags.own_value("--simulated-gpu"));
   std::int64_t most = 0;
   for (const bench::Case& one : plan.cases) most = std::max(most, std::min(one.problem.m, one.problem.n));
   for (const std::int64_t nb : trials.panels)
@@ -130,14 +120,7 @@ void complete_lu(const FamilyFlags& flags, bench::Plan& plan) {
   trials.options.gpu_memory_bytes = shared.gpu_memory_bytes;
   trials.options.on_device_failure = shared.on_device_failure;
   trials.options.candidate = flags.candidate;
-  if (trials.simulated.is_wanted()) {
-    if (flags.memory.empty()) plan.memories = {"pinned"};
-    for (const std::string& memory : plan.memories)
-      if (memory != "pinned")
-        refuse_value("--memory", memory, "is not supported: a simulated GPU needs pinned memory");
-    if (!shared.gpus.empty())
-      refuse_value("--gpus", flags.hybrid.gpus, "conflicts with --simulated-gpu, which adds the only GPU");
-  }
+  trials.simulated = read_simulated_gpu(flags, shared.gpus, plan);
   plan.own = std::move(trials);
 }
 
@@ -167,10 +150,7 @@ const BenchFamily& lu_bench() {
                "which times panels (those of the list, else 64 to 768) and shares of the CPU to find the "
                "optimum",
                "auto"},
-              {"--simulated-gpu",
-               "lu: simulate a GPU in place of those of the machine: GFLOP/s of f64 products and GB/s of its "
-               "link in each direction, as in 250,6. The host waits as long as it would take",
-               ""}},
+              {simulated_gpu_flag, simulated_gpu_help, ""}},
       .form = &bench::lu_form,
       .complete = complete_lu};
   return family;

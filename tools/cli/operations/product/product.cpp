@@ -10,6 +10,7 @@
 #include "gemm/run/host.hpp"
 #include "lists.hpp"
 #include "operations/operation.hpp"
+#include "operations/simulated_gpu.hpp"
 #include "people/refusal.hpp"
 #include "tilewright/gemm.hpp"
 #include "tune/family/family.hpp"
@@ -139,6 +140,11 @@ std::vector<std::string> hybrid_peer_names() {
   return {"openblas", "cublasxt", "copy_cublas", "copy_kernel"};
 }
 
+void complete_hybrid(const FamilyFlags& flags, bench::Plan& plan) {
+  const std::vector<int> gpus = plan.cases.empty() ? std::vector<int>() : plan.cases.front().options.gpus;
+  plan.own = read_simulated_gpu(flags, gpus, plan);
+}
+
 }  // namespace
 
 const ToolOperation& product_verbs() {
@@ -168,7 +174,9 @@ std::vector<const BenchFamily*> product_families() {
                                   .unused = {"--pointer-order", "--residency", "--arrival", "--location",
                                              "--numa", "--candidate", "--config", "--counters", "--learn"},
                                   .peers = hybrid_peer_names,
-                                  .ways = bench::hybrid_variants};
+                                  .ways = bench::hybrid_variants,
+                                  .own = {{simulated_gpu_flag, simulated_gpu_help, ""}},
+                                  .complete = complete_hybrid};
   return {&small_cpu, &small, &gemm, &hybrid};
 }
 
