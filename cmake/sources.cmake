@@ -39,7 +39,7 @@ sources_of(GPU_SOURCES src device/gpu kernel/factor_gpu kernel/factor_gpu_large 
 set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
     factor/gpu_batches.cpp factor/gpu_halves.cpp factor/gpu_large.cpp factor/gpu_small.cpp gemm/device/machine.cpp
     gemm/device/operands.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/converted.cpp gemm/run/cublas.cpp
-    gemm/run/device.cpp gemm/run/large.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp gemm/run/thin.cpp)
+    gemm/run/device.cpp gemm/run/device_timer.cpp gemm/run/large.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp gemm/run/thin.cpp)
 
 # The sources of the tuner's library: measuring and tuning.
 sources_of(MEASURE_SOURCES src measure tune tune/calibrate tune/family tune/lu tune/strategy)
