@@ -26,6 +26,10 @@ sources_of(DOOR_SOURCES doors c cpp)
 without(DOOR_SOURCES doors c/c_tune.cpp)  # belongs to the tuner's library
 sources_of(FACTOR_SOURCES src kernel/factor_cpu factor)
 list(APPEND TILEWRIGHT_SOURCES ${DOOR_SOURCES} ${FACTOR_SOURCES})
+# Xbyak has the registers of x86-64 there alone; the other CPUs have kernel/gemm_small_cpu/other_cpus_space.cpp.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  list(FILTER TILEWRIGHT_SOURCES EXCLUDE REGEX "/gemm_small_cpu/columns[^/]*$")
+endif()
 # The sources for work on several processes.
 if(HAS_MULTINODE)
   sources_of(MULTINODE_SOURCES extras multinode)

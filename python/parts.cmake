@@ -4,6 +4,14 @@ set(PYTHON_VENV ${PROJECT_SOURCE_DIR}/build/venv/bin/python)  # scripts/python_v
 if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PYTHON_VENV})
   set(Python_EXECUTABLE ${PYTHON_VENV})
 endif()
+if(CMAKE_CROSSCOMPILING)
+  # The interpreter is the build machine's; Debian's headers are those of every architecture whose package is installed.
+  find_program(Python_EXECUTABLE python3)
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "import sysconfig as s; print(s.get_path('include'), s.get_config_var('SOABI'), sep=';')"
+                  OUTPUT_VARIABLE FOUND OUTPUT_STRIP_TRAILING_WHITESPACE)
+  list(GET FOUND 0 Python_INCLUDE_DIR)
+  list(GET FOUND 1 SOABI)
+endif()
 find_package(Python 3.10 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS ${SKBUILD_SABI_COMPONENT})
 if(NOT Python_FOUND)
   set(PYTHON_MISSING "no Python 3.10 or newer with its headers was found")
@@ -23,6 +31,9 @@ list(GET FOUND 3 NUMPY_VERSION)
 if(NANOBIND_VERSION VERSION_LESS 3.0 OR NUMPY_VERSION VERSION_LESS 2.0)  # the versions in pyproject.toml
   set(PYTHON_MISSING "${Python_EXECUTABLE} has nanobind ${NANOBIND_VERSION} and NumPy ${NUMPY_VERSION} (3.0 and 2.0 or newer are needed)")
   return()
+endif()
+if(CMAKE_CROSSCOMPILING)
+  string(REGEX REPLACE "[^-]+-linux-gnu$" "${CMAKE_LIBRARY_ARCHITECTURE}" Python_SOABI "${SOABI}")  # nanobind's suffix
 endif()
 find_package(nanobind CONFIG QUIET PATHS ${NANOBIND_FOLDER} NO_DEFAULT_PATH)
 if(NOT nanobind_FOUND)

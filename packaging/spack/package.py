@@ -44,6 +44,8 @@ class Tilewright(CMakePackage):
     generator("ninja")
 
     def cmake_args(self):
+        target = self.spec.target
+        march = {"x86_64": "x86-64"}.get(target.name, target.name) if str(target.family) == "x86_64" else "armv8-a"
         return [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("TILEWRIGHT_GPU", "cuda"),
@@ -51,8 +53,8 @@ class Tilewright(CMakePackage):
             self.define_from_variant("TILEWRIGHT_MULTINODE", "multinode"),
             self.define_from_variant("TILEWRIGHT_PEER_EIGEN", "eigen_peer"),
             self.define_from_variant("TILEWRIGHT_PEER_LIBXSMM", "libxsmm_peer"),
-            # Spack compiles for the processor that it is asked for; bench follows it.
-            self.define("TILEWRIGHT_MARCH", self.spec.target.name if self.spec.target.name != "x86_64" else "x86-64"),
+            # Spack compiles for the processor that it is asked for; bench follows it on x86-64.
+            self.define("TILEWRIGHT_MARCH", march),
             self.define("TILEWRIGHT_CCACHE", False),
             self.define("TILEWRIGHT_DEVELOPER", False),
             self.define("TILEWRIGHT_MPI", False),

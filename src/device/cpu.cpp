@@ -4,11 +4,17 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+#include "device/arm_core.hpp"
 #endif
 
 #include "core/host/fork_gate.hpp"
@@ -128,7 +134,7 @@ void read_instruction_sets(CpuInfo& info) {
 
 std::uint32_t signature() { return cpuid(1).eax; }
 
-std::string brand() {
+std::string brand(int) {
   char text[49] = {};
   for (unsigned i = 0; i < 3; ++i) {
     const Registers r = cpuid(0x80000002u + i);
@@ -143,18 +149,36 @@ std::string brand() {
 #else
 
 void read_instruction_sets(CpuInfo&) {}
-std::string brand() { return {}; }
 std::uint32_t signature() { return 0; }
+
+#if defined(__aarch64__)
+// Returns the register MIDR_EL1 of any core: Linux answers programs that read it.
+std::uint64_t midr_register() {
+  if ((getauxval(AT_HWCAP) & HWCAP_CPUID) == 0) return 0;
+  std::uint64_t midr = 0;
+  __asm__("mrs %0, MIDR_EL1" : "=r"(midr));
+  return midr;
+}
+
+std::string brand(int processor) {
+  const std::string text =
+      first_line("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/regs/identification/midr_el1");
+  const std::uint64_t midr = text.empty() ? midr_register() : std::strtoull(text.c_str(), nullptr, 16);
+  return arm_core_name(midr, first_line("/sys/devices/soc0/soc_id"));
+}
+#else
+std::string brand(int) { return {}; }
+#endif
 
 #endif
 
 CpuInfo read_cpu() {
   CpuInfo info;
   read_instruction_sets(info);
-  info.model = brand();
+  const Affinity allowed = affinity();
+  info.model = brand(allowed.first);
   if (info.model.empty()) info.model = "unknown CPU";
   info.device = device_name(info.model, signature());
-  const Affinity allowed = affinity();
   info.cores = allowed.count;
   read_caches(allowed.first, info);
   info.numa_nodes = std::max(1, count_list(first_line("/sys/devices/system/node/online")));

@@ -12,7 +12,7 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-#else
+#elif !defined(__aarch64__)
 #include <cfenv>
 #endif
 
@@ -54,6 +54,13 @@ class FloatMode {
 #if defined(__x86_64__)
   FloatMode() : mode_(_mm_getcsr() & ~0x3fu) {}
   void enter() const { _mm_setcsr(mode_); }
+#elif defined(__aarch64__)
+  FloatMode() {
+    std::uint64_t fpcr = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    mode_ = unsigned(fpcr);
+  }
+  void enter() const { __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t(mode_))); }
 #else
   FloatMode() : mode_(unsigned(std::fegetround())) {}
   void enter() const { std::fesetround(int(mode_)); }

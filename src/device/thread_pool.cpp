@@ -33,6 +33,8 @@ constexpr auto awake = std::chrono::microseconds(200);
 void pause() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/env.hpp"
+#include "device/arm_core.hpp"
 #include "device/cpu.hpp"
 
 namespace tilewright {
@@ -273,6 +274,16 @@ TEST(Cpu, BrandsWithoutANumberAreToldApartByTheSignature) {
   EXPECT_EQ(cpu_info().device.rfind(cpu_info().model, 0), 0u);
 }
 
+TEST(Cpu, ArmCoresHaveTheirNames) {
+  EXPECT_EQ(arm_core_name(0x413fd0c1, ""), "Arm Neoverse N1");
+  EXPECT_EQ(arm_core_name(0x411fd401, ""), "Arm Neoverse V1");
+  EXPECT_EQ(arm_core_name(0x410fd4f0, ""), "Arm Neoverse V2");
+  EXPECT_EQ(arm_core_name(0x410fd4f0, "jep106:036b:0241"), "NVIDIA Grace (Arm Neoverse V2)");
+  EXPECT_EQ(arm_core_name(0x611f0231, ""), "Apple M1 (Firestorm)");
+  EXPECT_EQ(arm_core_name(0x4e0f0100, ""), "Arm CPU (implementer 0x4e, part 0x010)");
+  EXPECT_EQ(arm_core_name(0, ""), "");
+}
+
 TEST(Cpu, TellsTheTruth) {
   const CpuInfo& cpu = cpu_info();
   EXPECT_FALSE(cpu.model.empty());
@@ -285,6 +296,8 @@ TEST(Cpu, TellsTheTruth) {
   EXPECT_EQ(cpu.avx2_fma, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
   EXPECT_EQ(cpu.avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"));
+#elif defined(__aarch64__)
+  EXPECT_NE(cpu.model, "unknown CPU");
 #endif
 }
 

@@ -288,7 +288,27 @@ TEST(Team, DISABLED_AreOwn) {
   EXPECT_EQ(ThreadPool::own().size(), many - 1);
 }
 
+#if defined(__x86_64__) || defined(__aarch64__)
+// Returns the mode before: flush to zero, denormals are zero.
+std::uint64_t flush_denormals() {
 #if defined(__x86_64__)
+  const std::uint64_t before = _mm_getcsr();
+  _mm_setcsr(unsigned(before) | 0x8040);
+#else
+  std::uint64_t before = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+  __asm__ volatile("msr fpcr, %0" : : "r"(before | 1 << 24));
+#endif
+  return before;
+}
+void restore_mode(std::uint64_t before) {
+#if defined(__x86_64__)
+  _mm_setcsr(unsigned(before));
+#else
+  __asm__ volatile("msr fpcr, %0" : : "r"(before));
+#endif
+}
+
 TEST(Team, DenormalsAreFlushedOnAllThreadsOrOnNone) {
   Context context;
   Product product;
@@ -301,10 +321,9 @@ TEST(Team, DenormalsAreFlushedOnAllThreadsOrOnNone) {
   };
   product.compute(context, many);
   EXPECT_TRUE(all_equal(std::numeric_limits<double>::min() / 2));
-  const unsigned before = _mm_getcsr();
-  _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+  const std::uint64_t before = flush_denormals();
   product.compute(context, many);
-  _mm_setcsr(before);
+  restore_mode(before);
   EXPECT_TRUE(all_equal(0));
 }
 #endif

@@ -21,7 +21,7 @@ class Spack:
 
     def __init__(self):
         self.variants, self.versions, self.on = [], [], True
-        spec = types.SimpleNamespace(target=types.SimpleNamespace(name="x86_64"))
+        spec = types.SimpleNamespace(target=types.SimpleNamespace(name="x86_64", family="x86_64"))
         keep = {"variant": lambda name, **_: self.variants.append(name), "version": lambda name, **_: self.versions.append(name)}
         directives = ("depends_on", "requires", "generator", "license", "maintainers", "variant", "version")
         package = types.ModuleType("spack.package")

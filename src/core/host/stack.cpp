@@ -11,7 +11,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <ucontext.h>
 #endif
 
@@ -72,11 +72,12 @@ void call(void* given) {
 #endif
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 // tilewright_on_stack(top, f, argument) calls f(argument) with the stack pointer at top. The frame pointer
 // leads back to the caller, for debuggers and profilers too.
 extern "C" [[gnu::visibility("hidden")]] void tilewright_on_stack(char* top, void (*f)(void*),
                                                                   void* argument);
+#if defined(__x86_64__)
 asm(R"(
 .pushsection .text
 .p2align 4
@@ -101,6 +102,37 @@ tilewright_on_stack:
 .size tilewright_on_stack, . - tilewright_on_stack
 .popsection
 )");
+#else
+asm(R"(
+.pushsection .text
+.p2align 4
+.globl tilewright_on_stack
+.hidden tilewright_on_stack
+.type tilewright_on_stack, @function
+tilewright_on_stack:
+  .cfi_startproc
+  hint 34  // bti c
+  stp x29, x30, [sp, -16]!
+  .cfi_def_cfa_offset 16
+  .cfi_offset 29, -16
+  .cfi_offset 30, -8
+  mov x29, sp
+  .cfi_def_cfa_register 29
+  mov sp, x0
+  mov x0, x2
+  blr x1
+  mov sp, x29
+  .cfi_def_cfa_register 31
+  ldp x29, x30, [sp], 16
+  .cfi_restore 29
+  .cfi_restore 30
+  .cfi_def_cfa_offset 0
+  ret
+  .cfi_endproc
+.size tilewright_on_stack, . - tilewright_on_stack
+.popsection
+)");
+#endif
 void go(const Stack& stack, Call& what) { tilewright_on_stack(stack.low() + stack.bytes(), call, &what); }
 #else
 // Passes a pointer in two halves, since makecontext passes ints.
