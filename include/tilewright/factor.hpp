@@ -13,8 +13,9 @@
 ///   the work is done, and may be captured into a CUDA graph. Pivots, infos and determinants then lie in
 ///   device memory, as do arrays of pointers; what only the device can read is not checked, and a pivot out
 ///   of range exchanges nothing. InfoMode::group and any receive the info of one of the problems that have
-///   one. Only LU factors may be of matrices that are not square. Memory for factors that the caller does
-///   not ask for is allocated, and kept, by the first call that needs so much.
+///   one. Only LU factors may be of matrices that are not square. The first call that needs memory for
+///   factors waits for it; a graph holds neither kernels nor products, so the Context must outlive it,
+///   uncleared.
 /// @par Threads Any number of threads may call with one Context at once, on different matrices.
 /// @par Errors Every call validates its arguments before it writes anything and throws
 /// Error(invalid_argument) naming the
@@ -46,7 +47,7 @@ struct FactorOptions {
   Pivoting pivoting = Pivoting::partial;
   int threads = 0;          ///< 0: OpenMP's default; inside a parallel region always 1
   std::string candidate{};  ///< "": the one expected to be fastest; or lanes or blocked, on a GPU gpu_small
-                            ///< or gpu_large or gpu_large
+                            ///< or gpu_large
   Queue queue{};            ///< of batches in device memory
 };
 

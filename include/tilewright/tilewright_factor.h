@@ -88,11 +88,12 @@ typedef struct tilewright_matrix_batch {
 /** Options of the functions below; a null pointer means the defaults. */
 typedef struct tilewright_factor_options {
   size_t struct_size TILEWRIGHT_SIZED(tilewright_factor_options);
-  int pivoting;          /**< tilewright_pivoting of the routines with LU */
-  int threads;           /**< 0: OpenMP's default; inside a parallel region always 1 */
-  const char* candidate; /**< null: the fastest that serves; or lanes, blocked, on a GPU gpu_small */
-  int location;          /**< tilewright_location of the matrices and of all arrays */
-  int device;            /**< DEVICE: number of the GPU that they lie on */
+  int pivoting; /**< tilewright_pivoting of the routines with LU */
+  int threads;  /**< 0: OpenMP's default; inside a parallel region always 1 */
+  const char*
+      candidate; /**< null: the fastest that serves; or lanes, blocked, on a GPU gpu_small, gpu_large */
+  int location;  /**< tilewright_location of the matrices and of all arrays */
+  int device;    /**< DEVICE: number of the GPU that they lie on */
   void* stream; /**< DEVICE: a CUstream (cudaStream_t) of that GPU that calls are queued on; null: its default
                  */
 } tilewright_factor_options;

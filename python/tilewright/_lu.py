@@ -245,7 +245,8 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     a: (batch..., m, n), which stays as it is. target: who computes, auto, cpu, gpu or hybrid; threads: 0 for all; candidate, nb:
     as in tilewright/lu.hpp. Returns an LU. A stack of small or of many matrices in host memory is
     one call, unless target, candidate or nb say more; so is a stack on a GPU that a kernel serves. Work on a GPU is queued on the
-    current stream; other matrices there follow one another. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
+    current stream; other matrices there follow one another. Raises ValueError for less than two dimensions, TypeError for other
+    element types (promote=True converts).
     """
     like = a
     calls[0] += 1

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <numeric>
@@ -90,9 +91,32 @@ bool has_one_info(const FactorWork& work) {
   return work.info.mode == InfoMode::any || work.info.mode == InfoMode::group;
 }
 
-void begin_on_gpu(const Gpu& gpu, const FactorWork& work) {
+std::int64_t problems_of_part(const FactorWork& work, std::int64_t first, std::int64_t most) {
+  const std::int64_t level = problems_of_launch(work);
+  std::int64_t count = std::min({most, level - first % level, work.count - first});
+  const auto fit = [&](const FactorOperand& x) {
+    if (x.block == 0) return;
+    const std::int64_t into = first % x.block;
+    if (into == 0 && first + count == work.count) return;
+    if (into == 0 && count >= x.block)
+      count -= count % x.block;
+    else
+      count = std::min(count, x.block - into);
+  };
+  for (std::int64_t before = 0; before != count;) {
+    before = count;
+    fit(work.a);
+    if (work.has_b) fit(work.b);
+  }
+  return count;
+}
+
+void refuse_misplaced(const FactorWork& work) {
   refuse_misplaced(work.a);
   if (work.has_b) refuse_misplaced(work.b);
+}
+
+void clear_one_info(const Gpu& gpu, const FactorWork& work) {
   if (has_one_info(work)) gpu.clear(work.info.codes, sizeof(int), sizeof(int), 1, work.queue.stream);
 }
 

@@ -23,8 +23,13 @@ std::int64_t sides_of(const FactorWork& work);  // 0 if the right sides are thos
 bool scales_sides(const FactorWork& work);      // by an alpha that is not 1
 bool has_one_info(const FactorWork& work);      // for all problems
 
-// Refuses operands that do not lie at multiples of their elements' size, and queues the clearing of a single
-// info.
-void begin_on_gpu(const Gpu& gpu, const FactorWork& work);
+// Problems from `first` on, at most `most` and all of one level, that kernels find from where the first lies:
+// interleaved ones of whole blocks, or of a part of one.
+std::int64_t problems_of_part(const FactorWork& work, std::int64_t first, std::int64_t most);
+
+// Refuses operands that do not lie at multiples of their elements' size.
+void refuse_misplaced(const FactorWork& work);
+// Queues the clearing of a single info, which must come after all that may throw.
+void clear_one_info(const Gpu& gpu, const FactorWork& work);
 
 }  // namespace tilewright

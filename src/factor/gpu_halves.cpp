@@ -2,7 +2,6 @@
 #include "factor/gpu_halves.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "core/dispatch.hpp"
@@ -17,8 +16,13 @@ constexpr std::int64_t least_sides = 32;
 constexpr std::int64_t part_multiple = 32;
 
 bool has_lines(const FactorOperand& x) {
-  return x.pointers == nullptr && x.block == 0 &&
-         std::min(std::abs(x.row_step()), std::abs(x.col_step())) == 1;
+  if (x.pointers != nullptr || x.block > 0) return false;
+  for (std::size_t i = 0; i < x.level_count; ++i)
+    if (x.levels[i].count > 1 && x.levels[i].stride < 0) return false;
+  const auto by = [](std::int64_t step, std::int64_t extent, std::int64_t other) {
+    return step == 1 && other >= std::max<std::int64_t>(1, extent);
+  };
+  return by(x.row_stride, x.rows, x.col_stride) || by(x.col_stride, x.cols, x.row_stride);
 }
 
 // One pass over a triangle: A and B as the kernel sees them (factor_gpu/shape.hpp).
@@ -26,8 +30,8 @@ template <class T>
 class Halves {
  public:
   Halves(Context& context, const GpuMachine& machine, const FactorWork& work, std::int64_t first,
-         std::int64_t count, bool may_compile)
-      : context_(context), machine_(machine), work_(work), may_compile_(may_compile) {
+         std::int64_t count)
+      : context_(context), machine_(machine), work_(work) {
     const LaneShape& s = work.shape;
     call_.a = gpu_batch_of(work.a, first, s.n, s.n, 0),
     call_.b = gpu_batch_of(work.b, first, work.b.rows, work.b.cols, 0);
@@ -77,7 +81,7 @@ class Halves {
     shape.scales = !is_scaled;
     const FactorLargeSolveConfig config = factor_large_solve_config(
         shape, int(end - begin), int(call_.nrhs), int(sizeof(T)), factor_large_room(machine_.gpu().limits()));
-    machine_.factor_large(shape, config, work_.shape.dtype, may_compile_)->launch(part, work_.queue.stream);
+    machine_.factor_large(shape, config, work_.shape.dtype, true)->launch(part, work_.queue.stream);
   }
 
   // Subtracts from rows [row, row_end) what rows [col, col_end) of the solution make of them.
@@ -85,8 +89,6 @@ class Halves {
                 bool is_scaled) {
     const std::int64_t m = row_end - row, k = col_end - col, nrhs = call_.nrhs;
     const std::int64_t down = step(call_.a, a_row_), across = step(call_.a, a_col_);
-    // Element (i, j) of what is multiplied is (j, i) of A if it is transposed; of conjugated elements the
-    // product takes the other of both, and transposes it again.
     const T* const from = shape_.trans ? a(col, row) : a(row, col);
     const auto left =
         strided<Location::device>(from, m, k, shape_.trans ? across : down, shape_.trans ? down : across)
@@ -102,7 +104,6 @@ class Halves {
   Context& context_;
   const GpuMachine& machine_;
   const FactorWork& work_;
-  bool may_compile_;
   FactorLargeCall call_;
   FactorGpuShape shape_;
   // A row of the kernel's operand is followed by the next in a column of the caller's; turned ones exchange
@@ -125,10 +126,10 @@ bool solves_by_halves(const FactorWork& work) {
 }
 
 void solve_by_halves(Context& context, const GpuMachine& machine, const FactorWork& work, std::int64_t first,
-                     std::int64_t count, bool may_compile) {
+                     std::int64_t count) {
   dispatch(work.shape.dtype, [&]<class T>() {
     const FactorGpuShape s = factor_gpu_shape(work.shape, false, false);
-    Halves<T> halves(context, machine, work, first, count, may_compile);
+    Halves<T> halves(context, machine, work, first, count);
     if (s.solve == FactorGpuSolve::triangle) return halves.pass(s.trans);
     halves.pass(false);
     halves.pass(true);

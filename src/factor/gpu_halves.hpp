@@ -8,12 +8,12 @@
 
 namespace tilewright {
 
-// True if halves are faster, and nothing but the solution is written: matrices of failed problems, which keep
-// their right sides, would be multiplied too.
+// True if halves are faster, and products read the operands as they lie. False where failed problems must
+// keep their right sides.
 bool solves_by_halves(const FactorWork& work);
 
 // Queues trsm or potrs of problems [first, first + count) of one level.
 void solve_by_halves(Context& context, const GpuMachine& machine, const FactorWork& work, std::int64_t first,
-                     std::int64_t count, bool may_compile);
+                     std::int64_t count);
 
 }  // namespace tilewright

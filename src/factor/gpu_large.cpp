@@ -17,7 +17,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t most_order = 1 << 14;
+constexpr std::int64_t most_order = 1 << 14, most_sides = 1 << 30;
 constexpr std::int64_t most_scratch_bytes = std::int64_t(1) << 30;
 
 // The kernels of a call: a factorization or a copy, a solve, or both.
@@ -29,7 +29,7 @@ struct LargeKernels {
   std::int64_t sides = 0;
 };
 
-// What is solved for: B, or the matrix that its inverse takes the place of.
+// Returns what is solved for: B, or the matrix that its inverse takes the place of.
 const FactorOperand& solved_operand(const FactorWork& work) { return work.has_b ? work.b : work.a; }
 
 LargeKernels kernels_of(const FactorWork& work, const GpuLimits& limits) {
@@ -59,11 +59,14 @@ std::string factor_large_declines(const FactorRequest& r) {
   if (s.routine > Routine::trsm) return fmt::format("has no kernel of {}", to_string(s.routine));
   if (std::max(s.m, s.n) > most_order)
     return fmt::format("serves orders up to {}, not {}", most_order, std::max(s.m, s.n));
+  if (s.nrhs > most_sides) return fmt::format("serves up to {} right sides, not {}", most_sides, s.nrhs);
   const auto machine = Access::impl(r.context).gpus->open(r.work.queue.device);
   const GpuLimits& limits = machine->gpu().limits();
   const LargeKernels kernels = kernels_of(r.work, limits);
-  if (kernels.factor.threads == 0 || kernels.solve.threads == 0)
+  if (kernels.factor.threads == 0)
     return fmt::format("a panel of {} rows does not fit the shared memory of {}", s.m, limits.name);
+  if (kernels.solve.threads == 0)
+    return fmt::format("a right side of {} rows does not fit the shared memory of {}", s.n, limits.name);
   return gpu_declines(machine->gpu());
 }
 
@@ -79,27 +82,25 @@ class FactorLargeRunner : public FactorRunner {
   void run(Context& context, const FactorWork& work, int) const override {
     const Context::Impl& impl = Access::impl(context);
     const auto machine = impl.gpus->open(work.queue.device);
-    begin_on_gpu(machine->gpu(), work);
-    const std::int64_t level = problems_of_launch(work);  // a launch does not cross the end of a level
-    if (solves_by_halves(work)) {
-      for (std::int64_t first = 0; first < work.count; first += level)
-        solve_by_halves(context, *machine, work, first, level, !impl.no_jit);
+    refuse_misplaced(work);
+    std::int64_t each = work.count;
+    // Of products that are not yet compiled or planned, plans would be made when B is partly solved.
+    if (!impl.no_jit && solves_by_halves(work) && !is_capturing(machine->gpu(), work.queue.stream)) {
+      for (std::int64_t first = 0, count; first < work.count; first += count)
+        solve_by_halves(context, *machine, work, first, count = problems_of_part(work, first, each));
       return;
     }
     const LargeKernels kernels = kernels_of(work, machine->gpu().limits());
     const Loaded loaded = load(*machine, kernels, work.shape.dtype, !impl.no_jit);
     const LargeScratch scratch = scratch_of(work, kernels);
-    std::int64_t each = level;
     if (kernels.factors && (kernels.solves || scratch.factors > 0)) {
       each = std::min(each, std::max<std::int64_t>(1, most_scratch_bytes / scratch.problem_bytes()));
       if (!is_capturing(machine->gpu(), work.queue.stream))
         machine->workspace().reserve(bytes_of(scratch, each), 0);
     }
-    for (std::int64_t first = 0; first < work.count;) {
-      const std::int64_t count = std::min(each, level - first % level);
-      run_part(*machine, work, kernels, loaded, scratch, first, count);
-      first += count;
-    }
+    clear_one_info(machine->gpu(), work);
+    for (std::int64_t first = 0, count; first < work.count; first += count)
+      run_part(*machine, work, kernels, loaded, scratch, first, count = problems_of_part(work, first, each));
   }
 
  private:

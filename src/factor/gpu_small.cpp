@@ -32,7 +32,7 @@ class FactorGpuRunner : public FactorRunner {
   void run(Context& context, const FactorWork& work, int) const override {
     const Context::Impl& impl = Access::impl(context);
     const auto machine = impl.gpus->open(work.queue.device);
-    begin_on_gpu(machine->gpu(), work);
+    refuse_misplaced(work);
     const std::int64_t each = problems_of_launch(work);
     for (std::int64_t first = 0; first < work.count; first += each) {
       std::int64_t side = 0;
@@ -66,7 +66,9 @@ class FactorGpuRunner : public FactorRunner {
     if (work.values.out != nullptr) call.det = work.values.out + first * work.values.problem_bytes();
     call.one_info = has_one_info(work);
     if (work.info.mode != InfoMode::none) call.info = work.info.codes + (call.one_info ? 0 : first);
-    kernel_for(machine, shape, call, scales_sides(work), may_compile)->launch(call, work.queue.stream);
+    const auto kernel = kernel_for(machine, shape, call, scales_sides(work), may_compile);
+    if (first == 0 && side == 0) clear_one_info(machine.gpu(), work);
+    kernel->launch(call, work.queue.stream);
   }
 
   static std::shared_ptr<const FactorGpuKernel> kernel_for(const GpuMachine& machine, const LaneShape& shape,

@@ -4,8 +4,10 @@
 
 #include <complex>
 #include <random>
+#include <tuple>
 #include <vector>
 
+#include "factor/gpu_batches.hpp"
 #include "support/gpu_fixture.hpp"
 #include "tilewright/factor.hpp"
 
@@ -266,6 +268,42 @@ TEST_F(GpuFactor, LargeCandidateInGraphs) {
   expect_near(found, wanted);
 }
 
+// Parts of interleaved batches begin with a block or lie within one, so that a kernel finds their problems
+// from where the first lies.
+TEST(GpuFactorParts, KeepBlocksWhole) {
+  std::vector<char> memory(1 << 16);
+  for (const auto& [block_a, block_b, most] : {std::tuple{32, 0, 50},
+                                               {32, 12, 100},
+                                               {7, 5, 40},
+                                               {7, 5, 3},
+                                               {200, 0, 33},
+                                               {1, 8, 1000},
+                                               {64, 64, 64}}) {
+    FactorWork work;
+    work.count = 150, work.has_b = block_b > 0;
+    const auto set = [&](FactorOperand& x, int block) {
+      x.data = memory.data(), x.rows = 2, x.cols = 2, x.col_stride = 2, x.element_bytes = 8, x.block = block;
+      x.level_count = 1, x.levels[0] = {work.count, 0};
+    };
+    set(work.a, block_a), set(work.b, block_b);
+    std::int64_t parts = 0;
+    for (std::int64_t first = 0, count; first < work.count; first += count, ++parts) {
+      count = problems_of_part(work, first, most);
+      ASSERT_GE(count, 1);
+      ASSERT_LE(count, most);
+      for (const FactorOperand* x : {&work.a, &work.b}) {
+        if (x->block == 0) continue;
+        const FactorGpuBatch part = gpu_batch_of(*x, first, 2, 2, 0);
+        for (std::int64_t p = 0; p < count; ++p)
+          ASSERT_EQ(static_cast<char*>(part.data) + (p / part.block * part.block_stride + p % part.block) * 8,
+                    x->address(first + p))
+              << block_a << ' ' << block_b << ' ' << most << ' ' << first << ' ' << p;
+      }
+    }
+    EXPECT_LE(parts, work.count);
+  }
+}
+
 // P A = L U of matrices that are not square, by columns and by rows.
 TEST_F(GpuFactor, Rectangles) {
   for (const auto& [m, n] : {std::pair{50, 20}, {20, 50}, {3, 1}}) {
@@ -349,6 +387,40 @@ TEST_F(GpuFactor, LargeTriangles) {
     for (std::size_t e = 0; e < x.size(); ++e)
       ASSERT_LE(std::abs(now[e] - x[e]), 1e-12) << kind << " at " << e;
   }
+}
+
+// Halves of halves, of real numbers, with right sides by rows, and unit diagonals.
+TEST_F(GpuFactor, LargeCholeskySolves) {
+  const int n = 410, sides = 32;
+  std::mt19937 random(3);
+  const auto number = [&] { return double(int(random() % 2001) - 1000) / 1000; };
+  std::vector<double> l(std::size_t(n * n)), x(std::size_t(n * sides));
+  for (double& one : l) one = number() / n;
+  for (int i = 0; i < n; ++i) l[std::size_t(i * n + i)] = 2;
+  for (double& one : x) one = number();
+  // Returns L or L^T times rows of right sides.
+  const auto times = [&](const std::vector<double>& of, bool transposed, double diagonal) {
+    std::vector<double> product(of.size());
+    for (int j = 0; j < n; ++j)
+      for (int i = j; i < n; ++i) {
+        const double factor = i == j ? diagonal : l[std::size_t(j * n + i)];
+        for (int s = 0; s < sides; ++s)
+          product[std::size_t((transposed ? j : i) * sides + s)] +=
+              factor * of[std::size_t((transposed ? i : j) * sides + s)];
+      }
+    return product;
+  };
+  const DeviceArray<double> a(*gpu_, l), b(*gpu_, times(times(x, true, 2), false, 2)),
+      unit(*gpu_, times(x, true, 1));
+  const auto rows = [&](const DeviceArray<double>& of) {
+    return strided<device>(of.get(), n, sides, sides, 1).repeat(n * sides, 1);
+  };
+  const auto factor = strided_batch(column_major<device>(a.get(), n, n), n * n, 1);
+  potrs_batched(context_, Uplo::lower, factor, rows(b), factor_options_);
+  expect_near(b.read(), x);
+  trsm_batched(context_, Side::left, Uplo::lower, Op::trans, Diag::unit, 1.0, factor, rows(unit),
+               factor_options_);
+  expect_near(unit.read(), x);
 }
 
 TEST_F(GpuFactor, LargeInversesAndDeterminants) {

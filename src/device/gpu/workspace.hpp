@@ -15,7 +15,7 @@ class GpuWorkspace {
   explicit GpuWorkspace(const Gpu& gpu);
 
   // Provides `bytes` of scratch and `zero_bytes` that every loan finds and leaves zero. Growing waits for the
-  // last use, so calls must not. Throws Error(out_of_memory) and keeps the old memory if there is no more.
+  // last use, so plans do it. Throws Error(out_of_memory) and keeps the old memory if there is no more.
   void reserve(std::size_t bytes, std::size_t zero_bytes);
 
   // Lends the memory to the work that its holder queues on `stream` during the loan; `stream` waits on the

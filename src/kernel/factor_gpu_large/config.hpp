@@ -65,7 +65,8 @@ constexpr FactorLargeMemory factor_large_memory(const FactorGpuShape& s, const F
   return memory;
 }
 
-// Of a solve: the right sides, a block of the triangle, a tile of the rows behind it, and the order of rows.
+// The same of a solve: the right sides, a block of the triangle, a tile of the rows behind it, and the order
+// of rows.
 struct FactorLargeSolveMemory {
   int pitch = 0;  // of right sides, elements
   int triangle = 0, tile = 0, order = 0, total = 0;

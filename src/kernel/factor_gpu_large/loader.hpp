@@ -28,7 +28,7 @@ class FactorLargeKernel {
   FactorLargeKernel(const Gpu& gpu, const JitBinary& binary, const FactorGpuShape& shape,
                     const FactorLargeSolveConfig& config, DType dtype);
 
-  // Queues a batch with at least one problem. Thread-safe. Throws Error(unsupported) if no block fits.
+  // Queues a batch with at least one problem. Thread-safe.
   void launch(const FactorLargeCall& call, CUstream_st* stream) const;
 
   const GpuFunction& function() const { return function_; }

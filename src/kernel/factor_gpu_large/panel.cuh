@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-// What threads tell each other of pivots, in shared memory: two of each, used in turn, so that one meeting of
-// the threads is enough.
+// Messages of threads about pivots, in shared memory: two of each, used in turn, so that one meeting of the
+// threads is enough.
 template <class T, int Warps>
 struct FactorLargePivots {
   using Bits = decltype(pivot_bits(T{}));

@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-// What of a device configs must fit.
+// Shared memory of a device, which configs must fit.
 struct FactorLargeRoom {
   int shared_bytes = 233472, shared_bytes_per_block = 232448;  // of a multiprocessor; of a block
 };
@@ -22,7 +22,7 @@ constexpr FactorGpuShape factor_large_shape(FactorGpuShape s) {
 constexpr bool factor_large_factors(const FactorGpuShape& s) {
   return s.method != FactorGpuMethod::none || s.checks_diagonal;
 }
-// Of the kernel that factors or copies.
+// Returns the shape of the kernel that factors or copies.
 constexpr FactorGpuShape factor_large_first(const FactorGpuShape& s) {
   FactorGpuShape first;
   first.n = 0;
@@ -31,7 +31,7 @@ constexpr FactorGpuShape factor_large_first(const FactorGpuShape& s) {
   first.a_by_rows = s.a_by_rows, first.a_place = s.a_place;
   return first;
 }
-// Of the kernel that solves; the factors lie by columns if another kernel made them.
+// Returns the shape of the kernel that solves; the factors lie by columns if another kernel made them.
 constexpr FactorGpuShape factor_large_second(FactorGpuShape s) {
   s = factor_large_shape(s);
   if (!factor_large_factors(s)) return s;

@@ -11,7 +11,7 @@ struct FactorLargeSolver {
   static constexpr int threads = C.threads, warps = threads / 32, sides = C.sides, block = factor_large_block,
                        triangle_pitch = block + 1, tile_rows = 32 * factor_large_solved_rows,
                        tile_pitch = factor_large_tile_pitch(int(sizeof(T)));
-  // Of few right sides a thread has all in one row, and warps without a column wait while others solve.
+  // A thread has all of few right sides in one row, and warps without a column wait while others solve.
   static constexpr bool are_few = sides <= 4;
   static constexpr int columns = sides < warps ? 1 : sides / warps;  // of a warp
   static_assert(sides % columns == 0 && (are_few || sides % warps == 0));
