@@ -8,3 +8,4 @@ set(CMAKE_CXX_COMPILER ${TRIPLET}-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE ${TRIPLET})
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/${TRIPLET}/pkgconfig:/usr/share/pkgconfig)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -cpu neoverse-n1)
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)  # unset, it would be the build machine's
