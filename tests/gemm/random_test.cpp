@@ -1,6 +1,6 @@
 // Random calls of the public functions for a bounded time, on every instruction set this machine has. The
-// seed is printed and TILEWRIGHT_TEST_SEED repeats it; TILEWRIGHT_TEST_SECONDS changes the time. The long
-// runs are fuzz_gemm's.
+// seed is printed and TILEWRIGHT_TEST_SEED repeats it; TILEWRIGHT_TEST_CALLS bounds the number of calls
+// instead. The long runs are fuzz_gemm's.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace tilewright::testing {
 namespace {
 
-constexpr double default_seconds = 15;
+constexpr std::chrono::seconds longest_time{15};
 constexpr std::int64_t longest = 70;  // a little beyond the small kernels
 
 TEST(Random, CallsOfAllKinds) {
@@ -28,8 +28,9 @@ TEST(Random, CallsOfAllKinds) {
   const std::vector<Isa> isas = runnable_isas();
   Failures failures;
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(random_seconds(default_seconds));
-  while (Clock::now() < end && !failures.too_many()) {
+  const auto end = Clock::now() + longest_time;
+  const std::size_t calls = random_calls();
+  for (std::size_t done = 0; (calls ? done < calls : Clock::now() < end) && !failures.too_many(); ++done) {
     const Call call = random_call(random, longest);
     for (std::size_t i = 0; i < isas.size(); ++i)
       failures.note("seed " + std::to_string(seed) + ", cpu " + to_string(isas[i]) + ", " + to_string(call),

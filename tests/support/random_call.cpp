@@ -77,9 +77,9 @@ std::uint64_t random_seed() {
   return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
-double random_seconds(double fallback) {
-  const char* text = std::getenv("TILEWRIGHT_TEST_SECONDS");
-  return text != nullptr ? std::strtod(text, nullptr) : fallback;
+std::size_t random_calls() {
+  const char* text = std::getenv("TILEWRIGHT_TEST_CALLS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
 }
 
 }  // namespace tilewright::testing

@@ -13,8 +13,9 @@ namespace tilewright::testing {
 Call random_call(std::mt19937_64& random, std::int64_t longest);
 
 // random_seed() returns the seed of a random run: TILEWRIGHT_TEST_SEED, or else a value of the clock.
-// random_seconds() returns TILEWRIGHT_TEST_SECONDS, or else `fallback`.
+// random_calls() returns how many calls it makes: TILEWRIGHT_TEST_CALLS, or else 0, which leaves the number
+// to the test.
 std::uint64_t random_seed();
-double random_seconds(double fallback);
+std::size_t random_calls();
 
 }  // namespace tilewright::testing
