@@ -55,8 +55,10 @@ constexpr FactorLargeConfig factor_large_usual(const FactorGpuShape& s, int orde
       return {.threads = 512, .panel = 32, .rows = 8, .cols = 4};
     }
     if (order <= 48) return {.threads = 64, .panel = 24, .rows = 4, .cols = 2};
-    if (order <= 512)
-      return {.threads = 128, .panel = 32, .rows = 4, .cols = order <= 128 ? 2 : order <= 256 ? 4 : 8};
+    if (order <= 896) {
+      const int threads = order <= 512 ? 128 : 256;
+      return {.threads = threads, .panel = 32, .rows = 4, .cols = order <= 128 ? 2 : order <= 256 ? 4 : 8};
+    }
     return {.threads = 512, .panel = 32, .rows = 8, .cols = 4};
   }
   const int shared_order = is_wide ? 48 : 64;
