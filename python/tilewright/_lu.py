@@ -28,7 +28,7 @@ def in_one_call(shape, target, candidate="", nb=0, device=None):
         return False
     rows = max(shape[-2:])
     if device is not None:
-        return rows * rows <= GPU_ELEMENTS * math.prod(shape[:-2])
+        return rows * rows <= GPU_ELEMENTS * max(1, math.prod(shape[:-2]))
     return rows <= SMALL_ROWS or (rows <= MOST_ROWS and math.prod(shape[:-2]) >= MANY)
 
 

@@ -22,6 +22,11 @@ QUICK = ("--seconds", 0.06, "--heat", 0.02, "--edges", 5, "--sentinel-every", 3)
 MOVES_PER_SECOND = "1000"
 
 
+def whole_rows(path):
+    """The rows of a file that a process is adding to, or was killed while adding to."""
+    return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
 class EnergySweep(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -75,12 +80,12 @@ class EnergySweep(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
         process = subprocess.Popen(self.command("screen", "--json", path, *QUICK, "--resume"), env=self.environment(),
                                    stdout=subprocess.DEVNULL)
-        while len(self.measured([json.loads(line) for line in path.read_text().splitlines()])) < 2:
+        while len(self.measured(whole_rows(path))) < 2:
             time.sleep(0.02)
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGKILL)
         process.wait()
-        before = self.measured([json.loads(line) for line in path.read_text().splitlines()])
+        before = self.measured(whole_rows(path))
         with open(path, "a") as file:
             file.write('{"torn')
         result, rows, path = self.screen("sweep.jsonl", "--resume")
