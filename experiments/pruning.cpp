@@ -1,5 +1,5 @@
-// What each filter cuts off the search space of Anzt 2015 (Fig. 3 and section 2.3.2): of the branches of the
-// walk that reach it, those that it refuses. No kernel and no GPU is needed.
+// Counts what each filter cuts off the search space of Anzt 2015 (Fig. 3 and section 2.3.2): of the branches
+// of the walk that reach it, those that it refuses. No kernel and no GPU is needed.
 #include "program.hpp"
 #include "support/kepler_space.hpp"
 

@@ -23,8 +23,8 @@ namespace nb = nanobind;
 namespace tilewright::python {
 namespace {
 
-// How a call runs: its threads, or on a GPU the stream that it is queued on and the address of its infos; 0:
-// none.
+// The run of a call: its threads, or on a GPU the stream that it is queued on and the address of its infos;
+// 0: none.
 struct Run {
   int threads = 0;
   std::uint64_t info = 0, stream = 0;

@@ -84,7 +84,7 @@ class FactorLargeRunner : public FactorRunner {
     const auto machine = impl.gpus->open(work.queue.device);
     refuse_misplaced(work);
     std::int64_t each = work.count;
-    // Of products that are not yet compiled or planned, plans would be made when B is partly solved.
+    // Where nothing may be compiled or allocated, products could fail when B is partly solved.
     if (!impl.no_jit && solves_by_halves(work) && !is_capturing(machine->gpu(), work.queue.stream)) {
       for (std::int64_t first = 0, count; first < work.count; first += count)
         solve_by_halves(context, *machine, work, first, count = problems_of_part(work, first, each));

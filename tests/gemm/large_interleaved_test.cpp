@@ -39,7 +39,7 @@ class LargeInterleaved : public ::testing::Test {
   Context context_{{.use_wisdom = false}};
 };
 
-// Of up to 64 problems at a time, of a few where they are large, and of parts of blocks.
+// Copies up to 64 problems at a time, a few where they are large, and parts of blocks.
 TEST_F(LargeInterleaved, RandomOnesAreRight) {
   Failures failures;
   for (const cases::Size& size :

@@ -306,7 +306,7 @@ TEST(FactorGpuStencils, Compile) {
       }
 }
 
-// Of every routine, type and a few orders: the configs fit, and one of each routine compiles.
+// For every routine, type and a few orders the configs fit, and one of each routine compiles.
 TEST(FactorLargeInstances, ConfigsFitAndCompile) {
   std::unique_ptr<StencilCompiler> compiler;
   try {

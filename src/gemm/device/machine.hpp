@@ -81,7 +81,7 @@ class GpuMachine {
 
   // Shared by all plans, which reserve memory when they are made.
   GpuWorkspace& workspace() const { return workspace_; }
-  // Of copies in another layout, held while a plan that uses workspace() runs.
+  // Workspace of copies in another layout, held while a plan that uses workspace() runs.
   GpuWorkspace& converted() const { return converted_; }
 
  private:

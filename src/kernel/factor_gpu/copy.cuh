@@ -11,7 +11,7 @@ namespace tilewright {
 // The part of a matrix that is copied: all; of columns the lower triangle; of rows the lower triangle.
 enum class FactorGpuPart : unsigned char { all, ends_of_lines, beginnings_of_lines };
 
-// Where matrix p of a batch begins.
+// Returns where matrix p of a batch begins.
 template <FactorGpuPlace Where, class T>
 __device__ __forceinline__ T* factor_gpu_matrix(const FactorGpuOperand<T>& x, long long p) {
   if constexpr (Where == FactorGpuPlace::pointers) return x.pointers[p];
