@@ -16,8 +16,8 @@ calls = [0]  # number of factorizations, which record() does not see
 SMALL_ROWS, MANY, MOST_ROWS = 128, 32, 1024
 
 
-# A GPU that has a block of threads for each matrix is full, and faster than matrix by matrix, from so many on: their
-# number times this is the elements of one. On an H200 about 6 of 512 x 512, 24 of 1024 x 1024.
+# A GPU that has a block of threads for each matrix needs many to be full: where their number times this is less than the
+# elements of one, they are computed one by one. Estimated, not measured: about 6 of 512 x 512, 24 of 1024 x 1024.
 GPU_ELEMENTS = 44_000
 
 
