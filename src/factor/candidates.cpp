@@ -18,8 +18,8 @@ namespace tilewright {
 namespace {
 std::string no_gpu_declines(const FactorRequest&) { return "this build has no GPU runtime"; }
 }  // namespace
-constinit const FactorCandidate gpu_small_factor{"gpu_small", Tier::any, no_gpu_declines};
-constinit const FactorCandidate gpu_large_factor{"gpu_large", Tier::any, no_gpu_declines};
+constinit const FactorCandidate gpu_small_factor{"gpu_small", Tier::small, no_gpu_declines};
+constinit const FactorCandidate gpu_large_factor{"gpu_large", Tier::large, no_gpu_declines};
 void finish_empty_on_device(Context&, const FactorWork&) {
   throw Error(ErrorCode::unsupported, "", "this build has no GPU runtime");
 }

@@ -10,6 +10,8 @@
 
 #include "core/dispatch.hpp"
 #include "core/refuse.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/device/machine.hpp"
 
 namespace tilewright {
 namespace {
@@ -71,8 +73,11 @@ FactorGpuBatch gpu_batch_of(const FactorOperand& x, std::int64_t first, std::int
   return batch;
 }
 
-std::string gpu_declines(const Gpu& gpu) {
-  const GpuLimits& limits = gpu.limits();
+std::string gpu_declines(const FactorRequest& r) {
+  if (r.work.shape.routine > Routine::trsm)
+    return fmt::format("has no kernel of {}", to_string(r.work.shape.routine));
+  const auto machine = Access::impl(r.context).gpus->open(r.work.queue.device);
+  const GpuLimits& limits = machine->gpu().limits();
   if (limits.compute_capability < least_capability)
     return fmt::format("{} has no asynchronous copies", limits.name);
   return "";

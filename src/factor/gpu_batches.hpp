@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "factor/call.hpp"
+#include "factor/candidates.hpp"
 #include "kernel/factor_gpu/loader.hpp"
 
 namespace tilewright {
@@ -16,8 +16,8 @@ std::int64_t problems_of_launch(const FactorWork& work);
 FactorGpuBatch gpu_batch_of(const FactorOperand& x, std::int64_t first, std::int64_t rows, std::int64_t cols,
                             std::int64_t offset);
 
-// Returns why a GPU runs none of the kernels, or "".
-std::string gpu_declines(const Gpu& gpu);
+// Returns why the GPU of a call runs none of the kernels, or "".
+std::string gpu_declines(const FactorRequest& request);
 
 std::int64_t sides_of(const FactorWork& work);  // 0 if the right sides are those of an inverse
 bool scales_sides(const FactorWork& work);      // by an alpha that is not 1

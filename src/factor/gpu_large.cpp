@@ -56,7 +56,7 @@ LargeKernels kernels_of(const FactorWork& work, const GpuLimits& limits) {
 
 std::string factor_large_declines(const FactorRequest& r) {
   const LaneShape& s = r.work.shape;
-  if (s.routine > Routine::trsm) return fmt::format("has no kernel of {}", to_string(s.routine));
+  if (auto reason = gpu_declines(r); !reason.empty()) return reason;
   if (std::max(s.m, s.n) > most_order)
     return fmt::format("serves orders up to {}, not {}", most_order, std::max(s.m, s.n));
   if (s.nrhs > most_sides) return fmt::format("serves up to {} right sides, not {}", most_sides, s.nrhs);
@@ -67,7 +67,7 @@ std::string factor_large_declines(const FactorRequest& r) {
     return fmt::format("a panel of {} rows does not fit the shared memory of {}", s.m, limits.name);
   if (kernels.solve.threads == 0)
     return fmt::format("a right side of {} rows does not fit the shared memory of {}", s.n, limits.name);
-  return gpu_declines(machine->gpu());
+  return "";
 }
 
 // Scratch memory of a problem, in bytes: the factors, their pivots and the info.
@@ -166,7 +166,7 @@ class FactorLargeRunner : public FactorRunner {
 }  // namespace
 
 constinit const FactorCandidate gpu_large_factor{
-    "gpu_large", Tier::any, factor_large_declines,
-    [](const FactorRequest&) { return factor_offer(1e-9, std::make_shared<const FactorLargeRunner>()); }};
+    "gpu_large", Tier::large, factor_large_declines,
+    [](const FactorRequest&) { return factor_offer(0, std::make_shared<const FactorLargeRunner>()); }};
 
 }  // namespace tilewright

@@ -18,13 +18,12 @@ constexpr std::int64_t panel_sides = 32;  // right sides of one launch
 
 std::string factor_gpu_declines(const FactorRequest& r) {
   const LaneShape& s = r.work.shape;
-  if (s.routine > Routine::trsm) return fmt::format("has no kernel of {}", to_string(s.routine));
+  if (auto reason = gpu_declines(r); !reason.empty()) return reason;
   if (s.m != s.n) return fmt::format("factors square matrices, not {} x {}", s.m, s.n);
   if (s.n > factor_gpu_limit) return fmt::format("serves orders up to {}, not {}", factor_gpu_limit, s.n);
   if (r.work.b.pointers != nullptr && s.nrhs > panel_sides)
     return fmt::format("serves up to {} right sides at addresses of their own", panel_sides);
-  const auto machine = Access::impl(r.context).gpus->open(r.work.queue.device);
-  return gpu_declines(machine->gpu());
+  return "";
 }
 
 class FactorGpuRunner : public FactorRunner {
@@ -89,7 +88,7 @@ class FactorGpuRunner : public FactorRunner {
 }  // namespace
 
 constinit const FactorCandidate gpu_small_factor{
-    "gpu_small", Tier::any, factor_gpu_declines,
+    "gpu_small", Tier::small, factor_gpu_declines,
     [](const FactorRequest&) { return factor_offer(0, std::make_shared<const FactorGpuRunner>()); }};
 
 void finish_empty_on_device(Context& context, const FactorWork& work) {
