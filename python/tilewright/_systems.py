@@ -95,8 +95,8 @@ def promoted(a, b):
 def solve(a, b, *, promote=False, **options):
     """X with A X = B, as numpy.linalg.solve of NumPy 2: a (batch..., n, n), b (n,) or (batch..., n, nrhs), whose leading dimensions
     broadcast to each other. Returns a new array by rows. Options are those of lu_factor. Raises numpy.linalg.LinAlgError for matrices
-    that are not square, and for a singular one in host memory; on a GPU its X is NaN or infinite, and lu_factor(a).info tells. ValueError for shapes
-    that do not fit; TypeError for element types."""
+    that are not square, and for a singular one in host memory; on a GPU its X is NaN or infinite, and lu_factor(a).info tells.
+    ValueError for shapes that do not fit; TypeError for element types."""
     if options:
         check_options(options)
     if flag("promote", promote):

@@ -12,6 +12,7 @@
 #include "core/refuse.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/device/machine.hpp"
+#include "kernel/layout/layout.hpp"
 
 namespace tilewright {
 namespace {
@@ -100,13 +101,7 @@ std::int64_t problems_of_part(const FactorWork& work, std::int64_t first, std::i
   const std::int64_t level = problems_of_launch(work);
   std::int64_t count = std::min({most, level - first % level, work.count - first});
   const auto fit = [&](const FactorOperand& x) {
-    if (x.block == 0) return;
-    const std::int64_t into = first % x.block;
-    if (into == 0 && first + count == work.count) return;
-    if (into == 0 && count >= x.block)
-      count -= count % x.block;
-    else
-      count = std::min(count, x.block - into);
+    if (x.block > 0) count = problems_in_blocks(first, count, work.count, x.block);
   };
   for (std::int64_t before = 0; before != count;) {
     before = count;

@@ -12,6 +12,7 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/run/device.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
+#include "kernel/layout/layout.hpp"
 
 namespace tilewright {
 namespace {
@@ -61,8 +62,7 @@ struct ConvertedPieces {
   template <class F>
   void for_each(F&& f) const {
     for (std::int64_t first = 0, count = 0; first < batch; first += count) {
-      count = std::min(most, batch - first);
-      if (most < block) count = std::min(count, block - first % block);
+      count = problems_in_blocks(first, most, batch, block);
       f(first, count);
     }
   }

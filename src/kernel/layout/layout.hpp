@@ -1,6 +1,7 @@
 // Internals of the layout conversions (tilewright/layout.hpp): their costs, and the copy of a group.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,6 +54,17 @@ const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmP
 
 // Returns one sentence for `explain`: the threshold and its inputs, or why there is none.
 std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* costs);
+
+// Returns the problems from `first` on, at most `most`, of an interleaved batch of `batch` that end with a
+// block, or lie within one: a part of the batch is itself an interleaved one where it begins with a block,
+// and one block where it does not.
+inline std::int64_t problems_in_blocks(std::int64_t first, std::int64_t most, std::int64_t batch,
+                                       std::int64_t block) {
+  const std::int64_t into = first % block;
+  if (into == 0 && most >= batch - first) return batch - first;
+  if (into == 0 && most >= block) return most - most % block;
+  return std::min({most, batch - first, block - into});
+}
 
 // Copies the matrices of neighbouring problems. `matrices` holds one address per problem; `slots` is the
 // place of the first problem in element (0, 0) of its block.
