@@ -58,19 +58,12 @@ std::shared_ptr<const FactorGpuKernel> GpuMachine::factor_gpu(const FactorGpuSha
   return kept_or<FactorGpuKernel>(request.expressions.front(), request, may_compile, shape, config, dtype);
 }
 
-template <class Config>
 std::shared_ptr<const FactorLargeKernel> GpuMachine::factor_large(const FactorGpuShape& shape,
-                                                                  const Config& config, DType dtype,
-                                                                  bool may_compile) const {
+                                                                  const FactorLargeAnyConfig& config,
+                                                                  DType dtype, bool may_compile) const {
   const auto request = factor_large_request(shape, config, dtype, gpu_.limits().compute_capability);
   return kept_or<FactorLargeKernel>(request.expressions.front(), request, may_compile, shape, config, dtype);
 }
-template std::shared_ptr<const FactorLargeKernel> GpuMachine::factor_large(const FactorGpuShape&,
-                                                                           const FactorLargeConfig&, DType,
-                                                                           bool) const;
-template std::shared_ptr<const FactorLargeKernel> GpuMachine::factor_large(const FactorGpuShape&,
-                                                                           const FactorLargeSolveConfig&,
-                                                                           DType, bool) const;
 
 GpuMachine::Blas::Use GpuMachine::Blas::on(CUstream_st* stream) {
   Use use{std::unique_lock(mutex_), library_};

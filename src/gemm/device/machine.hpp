@@ -50,10 +50,9 @@ class GpuMachine {
   std::shared_ptr<const FactorGpuKernel> factor_gpu(const FactorGpuShape& shape,
                                                     const FactorGpuConfig& config, DType dtype,
                                                     bool may_compile) const;
-  // Config is one of a factorization or of a solve.
-  template <class Config>
-  std::shared_ptr<const FactorLargeKernel> factor_large(const FactorGpuShape& shape, const Config& config,
-                                                        DType dtype, bool may_compile) const;
+  std::shared_ptr<const FactorLargeKernel> factor_large(const FactorGpuShape& shape,
+                                                        const FactorLargeAnyConfig& config, DType dtype,
+                                                        bool may_compile) const;
   std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
   // Converts matrices of `elements` elements to interleaved blocks or, if not `interleaves`, back.
   std::shared_ptr<const GpuLayoutKernel> layout(DType dtype, bool interleaves, int elements,

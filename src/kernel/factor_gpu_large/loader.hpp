@@ -1,6 +1,8 @@
 // Factorizations and solves of matrices of any order on a GPU: the loaded kernels. Nothing here validates.
 #pragma once
 
+#include <variant>
+
 #include "kernel/factor_gpu/loader.hpp"
 #include "kernel/factor_gpu_large/shape.hpp"
 
@@ -20,13 +22,13 @@ struct FactorLargeCall {
 
 FactorLargeRoom factor_large_room(const GpuLimits& limits);
 
+// The config of a factorization or of a solve, which says what a kernel computes.
+using FactorLargeAnyConfig = std::variant<FactorLargeConfig, FactorLargeSolveConfig>;
+
 class FactorLargeKernel {
  public:
-  // Loads the kernel that was compiled for a config of one of the kinds.
   FactorLargeKernel(const Gpu& gpu, const JitBinary& binary, const FactorGpuShape& shape,
-                    const FactorLargeConfig& config, DType dtype);
-  FactorLargeKernel(const Gpu& gpu, const JitBinary& binary, const FactorGpuShape& shape,
-                    const FactorLargeSolveConfig& config, DType dtype);
+                    const FactorLargeAnyConfig& config, DType dtype);
 
   // Queues a batch with at least one problem. Thread-safe.
   void launch(const FactorLargeCall& call, CUstream_st* stream) const;
@@ -34,20 +36,16 @@ class FactorLargeKernel {
   const GpuFunction& function() const { return function_; }
 
  private:
-  int shared_bytes(const FactorLargeCall& call) const;
+  GpuLaunch geometry(const FactorLargeCall& call) const;
 
   FactorGpuShape shape_;
-  FactorLargeConfig factor_;
-  FactorLargeSolveConfig solve_;
-  bool solves_;
+  FactorLargeAnyConfig config_;
   DType dtype_;
   GpuModule module_;
   GpuFunction function_;
 };
 
-StencilRequest factor_large_request(const FactorGpuShape& shape, const FactorLargeConfig& config, DType dtype,
-                                    int compute_capability);
-StencilRequest factor_large_request(const FactorGpuShape& shape, const FactorLargeSolveConfig& config,
+StencilRequest factor_large_request(const FactorGpuShape& shape, const FactorLargeAnyConfig& config,
                                     DType dtype, int compute_capability);
 
 }  // namespace tilewright
